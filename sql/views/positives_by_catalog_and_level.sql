@@ -1,0 +1,15 @@
+-- Grain: one row per catalog and level. Judgments, and how many of them are relevant (grade 1 or 2).
+-- Inputs: queries, qrels.
+SELECT
+    queries.catalog,
+    queries.level,
+    count(DISTINCT qrels.query_id) AS queries,
+    count(DISTINCT qrels.group_id) AS groups,
+    count(*) AS judgments,
+    count(*) FILTER (WHERE qrels.score >= 1) AS positives,
+    count(*) FILTER (WHERE qrels.score = 2) AS fully_relevant,
+    count(*) FILTER (WHERE qrels.score >= 1) / count(*) AS positive_share
+FROM qrels
+JOIN queries ON queries.query_id = qrels.query_id
+GROUP BY queries.catalog, queries.level
+ORDER BY positives DESC, queries.catalog, queries.level

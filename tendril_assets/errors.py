@@ -1,0 +1,136 @@
+"""The one tree of errors. Each message says what was wrong, where, and what to do.
+
+TendrilError
+├── SettingsError                environment or start-up check
+│   ├── MissingHashKey           no keyed-hash secret, or one under 32 bytes
+│   └── HashKeyChanged           another secret than the one the warehouse was built with
+├── LandingError                 a landing file, with row numbers
+├── MixedScriptId                Latin and Cyrillic letters inside one letter run of an id
+├── WarehouseError
+│   ├── DatabaseLocked           the bounded wait for the write lock ended
+│   ├── UnsupportedStorageVersion  a file written by a newer DuckDB
+│   └── SchemaMismatch           a frame does not fit the declared table
+├── LedgerError                  unwritable folder, damaged sealed segment, full disk
+├── GatewayError                 a reply that ends the run
+│   ├── GatewayRefused           401, 403, 404 or another permanent status
+│   ├── InsufficientCredits      402
+│   └── BudgetReached            a cap in money or calls
+├── IncompleteJudgments          open requests, and nobody allowed going on without them
+├── RemoteDetectorRefused        personal data would leave the machine
+├── ExtractionError              a child process for extraction could not be run at all
+├── ExportInvariantError         a release that contradicts itself
+├── PublishedPairMissing         an append-only label vanished
+└── TrainingError
+    ├── NonFiniteLoss            NaN or infinite loss, with step and example ids
+    └── CheckpointMismatch       a checkpoint of another configuration or other data
+"""
+
+
+class TendrilError(Exception):
+    """Base of all errors this package raises on purpose."""
+
+
+class SettingsError(TendrilError):
+    pass
+
+
+class MissingHashKey(SettingsError):
+    pass
+
+
+class HashKeyChanged(SettingsError):
+    pass
+
+
+class LandingError(TendrilError):
+    pass
+
+
+class MixedScriptId(TendrilError):
+    pass
+
+
+class WarehouseError(TendrilError):
+    pass
+
+
+class DatabaseLocked(WarehouseError):
+    """Another process held the write lock for longer than the bounded wait.
+
+    ``pid`` is the holder's process id, or None where the holder left no note.
+    """
+
+    def __init__(self, message: str, pid: int | None = None) -> None:
+        super().__init__(message)
+        self.pid = pid
+
+
+class UnsupportedStorageVersion(WarehouseError):
+    pass
+
+
+class SchemaMismatch(WarehouseError):
+    pass
+
+
+class LedgerError(TendrilError):
+    pass
+
+
+class GatewayError(TendrilError):
+    """``status`` is the HTTP status that ended the run, or None; ``n_open`` the requests still open."""
+
+    def __init__(self, message: str, *, status: int | None = None, n_open: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.n_open = n_open
+
+
+class GatewayRefused(GatewayError):
+    pass
+
+
+class InsufficientCredits(GatewayError):
+    pass
+
+
+class BudgetReached(GatewayError):
+    pass
+
+
+class IncompleteJudgments(TendrilError):
+    """``n_open`` is the number of requests without an accepted answer."""
+
+    def __init__(self, message: str, n_open: int) -> None:
+        super().__init__(message)
+        self.n_open = n_open
+
+
+class RemoteDetectorRefused(TendrilError):
+    pass
+
+
+class ExtractionError(TendrilError):
+    pass
+
+
+class ExportInvariantError(TendrilError):
+    pass
+
+
+class PublishedPairMissing(TendrilError):
+    pass
+
+
+class TrainingError(TendrilError):
+    pass
+
+
+class NonFiniteLoss(TrainingError):
+    def __init__(self, message: str, step: int) -> None:
+        super().__init__(message)
+        self.step = step
+
+
+class CheckpointMismatch(TrainingError):
+    pass

@@ -1,0 +1,48 @@
+"""Whether a frame fits a declared table, and the hash of its content."""
+
+import hashlib
+
+import polars as pl
+
+from tendril_assets.errors import SchemaMismatch
+from tendril_assets.records import Table
+
+
+def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with exactly the table's columns, order and types.
+
+    Raises:
+        SchemaMismatch: columns missing or unknown, a value that does not fit its type, an empty value where none is
+            allowed, or a key that occurs twice.
+    """
+    unknown = sorted(set(frame.columns) - set(table.schema))
+    missing = sorted(set(table.schema) - set(frame.columns))
+    if unknown or missing:
+        raise SchemaMismatch(f"table {table.name}: columns missing {missing}, unknown {unknown}")
+    try:
+        typed = frame.select(list(table.schema)).cast(dict(table.schema), strict=True)
+    except (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError) as error:
+        raise SchemaMismatch(f"table {table.name}: {error}") from error
+    for column in table.columns:
+        nulls = typed[column.name].null_count()
+        if nulls and not column.nullable:
+            raise SchemaMismatch(f"table {table.name}: {nulls} empty value(s) in {column.name}, which must be filled")
+    repeated = typed.height - typed.select(table.key).n_unique() if typed.height else 0
+    if repeated:
+        example = typed.filter(pl.struct(table.key).is_duplicated()).select(table.key).head(1).to_dicts()[0]
+        raise SchemaMismatch(f"table {table.name}: {repeated} row(s) repeat a key, for example {example}")
+    return typed
+
+
+def content_hash(table: Table, frame: pl.DataFrame) -> str:
+    """SHA-256 (first 32 hex digits) of the rows in key order: equal rows in another order give the same hash."""
+    ordered = frame.select(list(table.schema)).sort(table.key).rechunk()
+    digest = hashlib.sha256(repr(list(table.schema.items())).encode())
+    for name in table.schema:
+        column = ordered[name]
+        if column.dtype == pl.List:
+            column = column.cast(pl.List(pl.String)).list.join("\x1f", ignore_nulls=False)
+        lengths = column.cast(pl.String).str.len_bytes().fill_null(2**32 - 1)
+        digest.update(lengths.to_numpy().tobytes())
+        digest.update("".join(column.cast(pl.String).drop_nulls().to_list()).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]

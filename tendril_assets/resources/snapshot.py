@@ -1,0 +1,65 @@
+"""The analysts' copy of the warehouse: public columns, comments and views, swapped in atomically."""
+
+import os
+from pathlib import Path
+
+import duckdb
+
+from tendril_assets.resources import sql
+from tendril_assets.tables import TABLES
+
+
+def write_snapshot(database: Path, target: Path) -> Path:
+    """Copy every declared table of ``database`` to ``target``; the caller holds the warehouse lock.
+
+    The copy is written beside the target, fsynced and renamed over it, so a reader has the old file or the new one,
+    and a kill leaves the old one. Raises duckdb.Error where a view does not fit the tables.
+    """
+    partial = target.with_name(f".{target.name}.partial")
+    for leftover in (partial, Path(f"{partial}.wal")):
+        leftover.unlink(missing_ok=True)
+    connection = duckdb.connect(str(partial), config={"temp_directory": str(target.parent / "duckdb_temp")})
+    try:
+        connection.execute(f"ATTACH {sql.text(str(database))} AS warehouse (READ_ONLY)")
+        present = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'warehouse' ORDER BY ALL"
+        ).fetchall()
+        for schema, name in present:
+            if name in TABLES:
+                _copy_table(connection, schema, name)
+        for schema in sorted({schema for schema, name in present if name in TABLES}):
+            _create_views(connection, schema, {name for s, name in present if s == schema})
+        connection.execute("DETACH warehouse")
+        connection.execute("CHECKPOINT")
+    finally:
+        connection.close()
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(partial, target)
+    return target
+
+
+def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> None:
+    public = [c for c in TABLES[name].columns if not c.private]
+    full = f"{sql.identifier(schema)}.{sql.identifier(name)}"
+    columns = ", ".join(sql.identifier(c.name) for c in public)
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(schema)}")
+    connection.execute(f"CREATE TABLE {full} AS SELECT {columns} FROM warehouse.{full}")
+    connection.execute(f"COMMENT ON TABLE {full} IS {sql.text(TABLES[name].comment)}")
+    for column in public:
+        connection.execute(f"COMMENT ON COLUMN {full}.{sql.identifier(column.name)} IS {sql.text(column.comment)}")
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: set[str]) -> None:
+    """Views of ``sql/views`` whose declared inputs (header line ``-- inputs: a, b``) are all there."""
+    connection.execute(f"USE {sql.identifier(schema)}")
+    for name in sql.names("views"):
+        text = sql.query(name)
+        inputs = [line for line in text.splitlines() if line.startswith("-- inputs:")]
+        wanted = {part.strip() for line in inputs for part in line.removeprefix("-- inputs:").split(",")}
+        if wanted <= tables:
+            connection.execute(f"CREATE VIEW {sql.identifier(name.split('/')[1])} AS {text}")
+    connection.execute("USE main")

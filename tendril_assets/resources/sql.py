@@ -1,0 +1,49 @@
+"""SQL texts from ``sql/<stage>/<table>.sql``: one SELECT each, values bound as ``$name``, names resolved per collection."""
+
+import functools
+import re
+from pathlib import Path
+
+from tendril_assets.errors import WarehouseError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*")
+
+
+@functools.cache
+def folder() -> Path:
+    """``sql/`` of the checkout, or its copy inside the installed package."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / "_sql", package.parent / "sql"):
+        if candidate.is_dir():
+            return candidate
+    raise WarehouseError("the sql/ folder is missing from this installation: install the package again")
+
+
+@functools.cache
+def query(name: str) -> str:
+    """Text of ``sql/<name>.sql`` (for example ``judging/candidates``).
+
+    Raises:
+        WarehouseError: no such file, or a name that is not ``stage/table``.
+    """
+    path = folder() / f"{name}.sql"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        raise WarehouseError(f"no SQL file {name!r} under {folder()}")
+    return path.read_text(encoding="utf-8")
+
+
+def names(stage: str) -> tuple[str, ...]:
+    """All names below one stage folder, sorted."""
+    return tuple(sorted(f"{stage}/{path.stem}" for path in (folder() / stage).glob("*.sql")))
+
+
+def identifier(name: str) -> str:
+    """``name`` quoted, if it is a plain lower-case identifier; never a value from a file or a person."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name):
+        raise WarehouseError(f"{name!r} is no identifier: lower-case letters, digits and underscores only")
+    return f'"{name}"'
+
+
+def text(value: str) -> str:
+    """An SQL string literal, for statements such as COMMENT that cannot bind values."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,270 @@
+"""The DuckDB warehouse: one writer at a time, short transactions, always closed.
+
+DuckDB lets no second process open a file while a writer has it, and the stock dagster-duckdb resource leaves its
+connection open after an exception. Here every access queues on a lock file, opens the database, works in one
+transaction and closes it in ``finally``. No caller holds it while it computes, calls an API or trains. Readers who
+want to stay use the published snapshot.
+"""
+
+import contextlib
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+from dagster_duckdb import DuckDBResource
+from pydantic import Field
+
+from tendril_assets.errors import DatabaseLocked, SchemaMismatch, UnsupportedStorageVersion, WarehouseError
+from tendril_assets.records import Table
+from tendril_assets.resources import sql
+from tendril_assets.resources.frames import conform
+from tendril_assets.resources.lock import exclusive
+from tendril_assets.resources.snapshot import write_snapshot
+from tendril_assets.tables import TABLES
+
+_PID = re.compile(r"PID (\d+)")
+_META = (
+    "CREATE TABLE IF NOT EXISTS main.meta "
+    "(collection VARCHAR NOT NULL, name VARCHAR NOT NULL, value VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL)"
+)
+
+
+def create_statements(collection: str, table: Table) -> list[str]:
+    """DDL that replaces one table, comments included."""
+    full = f"{sql.identifier(collection)}.{sql.identifier(table.name)}"
+    columns = ", ".join(
+        f"{sql.identifier(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns
+    )
+    return [
+        f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(collection)}",
+        f"CREATE OR REPLACE TABLE {full} ({columns})",
+        f"COMMENT ON TABLE {full} IS {sql.text(table.comment)}",
+        *(f"COMMENT ON COLUMN {full}.{sql.identifier(c.name)} IS {sql.text(c.comment)}" for c in table.columns),
+    ]
+
+
+class Warehouse(DuckDBResource):
+    """``DuckDBResource`` with its connection handling replaced; ``database`` is an absolute path."""
+
+    snapshot: str = Field(description="Path of the analysts' read-only copy.")
+    wait_s: float = Field(default=120.0, description="Longest wait for another step or process, in seconds.")
+    memory_limit: str = Field(default="4GB", description="DuckDB's memory limit.")
+
+    @property
+    def _lock_path(self) -> Path:
+        return Path(f"{self.database}.lock")
+
+    def _connect(self, *, read_only: bool, deadline: float) -> duckdb.DuckDBPyConnection:
+        path = Path(self.database)
+        config: dict[str, Any] = {
+            "custom_user_agent": "tendril_assets",
+            "memory_limit": self.memory_limit,
+            "temp_directory": str(path.parent / "duckdb_temp"),
+            "max_temp_directory_size": "50GB",
+            **self.connection_config,
+        }
+        while True:
+            try:
+                return duckdb.connect(self.database, read_only=read_only, config=config)
+            except (duckdb.IOException, duckdb.ConnectionException) as error:
+                # Only a program that does not use our lock file gets here: a notebook, the duckdb shell, an editor.
+                message = str(error)
+                if "lock" not in message.lower() and "different configuration" not in message:
+                    if "version" in message.lower():
+                        raise UnsupportedStorageVersion(
+                            f"{path.name} was written by another DuckDB than {duckdb.__version__}: {message} "
+                            "Open it with that version, EXPORT DATABASE to a folder, and IMPORT DATABASE here."
+                        ) from error
+                    raise
+                if time.monotonic() > deadline:
+                    found = _PID.search(message)
+                    pid = int(found.group(1)) if found else None
+                    raise DatabaseLocked(
+                        f"{path.name} is open in process {pid or 'unknown'} outside this pipeline. Close it there (analysts "
+                        f"read {Path(self.snapshot).name}) and run again; nothing was written.",
+                        pid=pid,
+                    ) from error
+                time.sleep(0.1)
+
+    @contextlib.contextmanager
+    def _open(self, purpose: str, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+        deadline = time.monotonic() + self.wait_s
+        with exclusive(self._lock_path, purpose, self.wait_s):
+            connection = self._connect(read_only=read_only, deadline=deadline)
+            try:
+                _refuse_newer(connection, Path(self.database).name)
+                yield connection
+            finally:
+                connection.close()
+
+    @contextlib.contextmanager
+    def transaction(self, collection: str, purpose: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One write transaction with the collection's schema as default; rolled back on any exception.
+
+        Raises:
+            DatabaseLocked: another process kept the database for longer than ``wait_s``.
+            UnsupportedStorageVersion: the file was written by a newer DuckDB.
+        """
+        with self._open(purpose, read_only=False) as connection:
+            connection.execute("BEGIN")
+            try:
+                connection.execute(_META)
+                _stamp(connection)
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(collection)}")
+                connection.execute(f"USE {sql.identifier(collection)}")
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def get_connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-write connection in one transaction, closed in any case, for users of the stock resource."""
+        with self.transaction("main", "get_connection") as connection:
+            yield connection
+
+    def replace(self, collection: str, frames: dict[str, pl.DataFrame], purpose: str) -> None:
+        """Replace whole tables in one transaction: all of them, or none.
+
+        Raises:
+            SchemaMismatch: a frame does not fit its declared table; checked before the database is opened.
+        """
+        typed = {name: conform(_declared(name), frame) for name, frame in frames.items()}
+        with self.transaction(collection, purpose) as connection:
+            for name, frame in typed.items():
+                for statement in create_statements(collection, TABLES[name]):
+                    connection.execute(statement)
+                _insert(connection, name, frame)
+
+    def upsert(self, collection: str, table: str, frame: pl.DataFrame, purpose: str) -> None:
+        """Insert rows, replacing those of the same key. Of rows that share a key inside the frame, the last one wins."""
+        declared = _declared(table)
+        typed = conform(declared, frame.unique(subset=list(declared.key), keep="last", maintain_order=True))
+        with self.transaction(collection, purpose) as connection:
+            if not _exists(connection, collection, table):
+                for statement in create_statements(collection, declared):
+                    connection.execute(statement)
+            connection.register("incoming", typed)
+            same = " AND ".join(f"t.{sql.identifier(k)} = i.{sql.identifier(k)}" for k in declared.key)
+            connection.execute(f"DELETE FROM {sql.identifier(table)} t USING incoming i WHERE {same}")
+            connection.unregister("incoming")
+            _insert(connection, table, typed)
+
+    def frame(self, collection: str, statement: str, purpose: str = "read", **values: Any) -> pl.DataFrame:
+        """Result of one SELECT; unqualified names resolve in the collection's schema, ``$name`` binds ``values``.
+
+        Sums of integers, which DuckDB widens to 128 bits, come back as 64-bit integers.
+
+        Raises:
+            WarehouseError: the warehouse or a table it names does not exist yet.
+        """
+        if not Path(self.database).exists():
+            raise WarehouseError(f"there is no warehouse at {self.database} yet: materialise the landing assets first")
+        with self._open(purpose, read_only=True) as connection:
+            try:
+                connection.execute(f"USE {sql.identifier(collection)}")
+                result = connection.sql(statement, params=values or None).pl()
+            except duckdb.CatalogException as error:
+                raise WarehouseError(f"{collection}: {error} Materialise the asset that makes it first.") from error
+        return result.with_columns(pl.col(pl.Decimal(38, 0)).cast(pl.Int64))
+
+    def load(self, collection: str, table: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """One declared table, or some of its columns."""
+        declared = _declared(table)
+        chosen = columns or list(declared.schema)
+        unknown = sorted(set(chosen) - set(declared.schema))
+        if unknown:
+            raise SchemaMismatch(f"table {table} has no column {unknown}")
+        names = ", ".join(sql.identifier(c) for c in chosen)
+        return self.frame(collection, f"SELECT {names} FROM {sql.identifier(table)}", f"read {table}")
+
+    def exists(self, collection: str, table: str) -> bool:
+        if not Path(self.database).exists():
+            return False
+        with self._open(f"look up {table}", read_only=True) as connection:
+            return _exists(connection, collection, table)
+
+    def meta_get(self, collection: str, name: str) -> str | None:
+        """A value stored beside the tables, such as the fingerprint of the keyed-hash secret."""
+        if not Path(self.database).exists():
+            return None
+        with self._open(f"read meta {name}", read_only=True) as connection:
+            if not _exists(connection, "main", "meta"):
+                return None
+            row = connection.execute(
+                "SELECT value FROM main.meta WHERE collection = $c AND name = $n", {"c": collection, "n": name}
+            ).fetchone()
+        return row[0] if row else None
+
+    def meta_set(self, collection: str, name: str, value: str) -> None:
+        with self.transaction(collection, f"write meta {name}") as connection:
+            _meta_put(connection, collection, name, value)
+
+    def publish_snapshot(self) -> Path:
+        """Write the analysts' copy and swap it in; readers of the former one keep their open file.
+
+        Private columns (raw tender text) are left out; the views of ``sql/views`` are added per collection.
+        """
+        target = Path(self.snapshot)
+        with exclusive(self._lock_path, "publish snapshot", self.wait_s):
+            if not Path(self.database).exists():
+                raise WarehouseError(f"there is no warehouse at {self.database} yet: nothing to publish")
+            return write_snapshot(Path(self.database), target)
+
+
+def _declared(table: str) -> Table:
+    if table not in TABLES:
+        raise SchemaMismatch(f"no table {table!r} is declared in tables.py")
+    return TABLES[table]
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> None:
+    connection.register("incoming", frame)
+    connection.execute(f"INSERT INTO {sql.identifier(table)} BY NAME SELECT * FROM incoming")
+    connection.unregister("incoming")
+
+
+def _exists(connection: duckdb.DuckDBPyConnection, schema: str, table: str) -> bool:
+    found = connection.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE schema_name = $s AND table_name = $t", {"s": schema, "t": table}
+    ).fetchone()
+    return found is not None
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, minor, *_ = re.findall(r"\d+", text)
+    return int(major), int(minor)
+
+
+def _refuse_newer(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    if not _exists(connection, "main", "meta"):
+        return
+    row = connection.execute("SELECT value FROM main.meta WHERE collection = '' AND name = 'duckdb_version'").fetchone()
+    if row and _version(row[0]) > _version(duckdb.__version__):
+        raise UnsupportedStorageVersion(
+            f"{name} was last written by DuckDB {row[0]}, this is {duckdb.__version__}. Install that version, or "
+            "EXPORT DATABASE there and IMPORT DATABASE here; nothing was changed."
+        )
+
+
+def _meta_put(connection: duckdb.DuckDBPyConnection, collection: str, name: str, value: str) -> None:
+    keys = {"c": collection, "n": name}
+    connection.execute("DELETE FROM main.meta WHERE collection = $c AND name = $n", keys)
+    connection.execute(
+        "INSERT INTO main.meta VALUES ($c, $n, $v, (now() AT TIME ZONE 'UTC')::TIMESTAMP)", {**keys, "v": value}
+    )
+
+
+def _stamp(connection: duckdb.DuckDBPyConnection) -> None:
+    row = connection.execute("SELECT value FROM main.meta WHERE collection = '' AND name = 'duckdb_version'").fetchone()
+    if not row or row[0] != duckdb.__version__:
+        _meta_put(connection, "", "duckdb_version", duckdb.__version__)
+        storage = connection.execute(
+            "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+        ).fetchone()
+        _meta_put(connection, "", "storage_version", str(storage[0] if storage else "unknown"))

@@ -1,0 +1,222 @@
+"""The typed specification of a collection: the identity of every result it gives.
+
+A collection is a folder under ``defs/`` whose ``defs.yaml`` holds one ``CollectionSpec``. Whatever changes a result is
+here and is hashed; whatever only changes how the work is done (workers, concurrency, caps) is in ``settings``.
+Misspelt fields are errors (``extra="forbid"``), with file and line, when the code location loads.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def fingerprint(self) -> str:
+        """First 16 hex digits of the SHA-256 of the canonical JSON of this part."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+class SamplingSpec(_Part):
+    """Which groups, documents, areas and criteria are drawn; see ``corpus.sampling``."""
+
+    n_projects: int = Field(800, ge=1)
+    documents_per_project: int = Field(5, ge=1)
+    quotas: dict[str, int] = {"validated_relevant": 2, "unvalidated_relevant": 1, "unsure": 1, "irrelevant": 1}
+    min_projects_per_area: int = Field(3, ge=0)
+
+
+class ExtractionSpec(_Part):
+    """Limits of one document; beyond them its outcome is ``too_large`` or ``parse_failed``."""
+
+    timeout_s: float = Field(60, gt=0)
+    memory_mb: int = Field(1024, ge=256)
+    max_bytes: int = Field(100_000_000, ge=1)
+    max_characters: int = Field(5_000_000, ge=1)
+    max_garbled_share: float = Field(0.05, ge=0, le=1)
+    max_failed_share: float = Field(0.2, ge=0, le=1, description="share of documents without text above which a check fails")
+
+
+class NearDuplicateSpec(_Part):
+    """A passage goes when an older kept one of its project has n-gram Jaccard >= threshold (exact, inclusive)."""
+
+    unit: Literal["words", "characters"] = "words"
+    n: int = Field(5, ge=1)
+    threshold: float = Field(0.7, gt=0, le=1)
+    guard: bool = Field(True, description="keep pairs that differ in a negation or in a number")
+
+
+class FilterSpec(_Part):
+    min_characters: int = Field(20, ge=1)
+    max_characters: int = Field(5_000, ge=1)
+    max_nonletter_share: float = Field(0.5, gt=0, le=1)
+    near_duplicate: NearDuplicateSpec = NearDuplicateSpec()
+
+
+class AnonymizationSpec(_Part):
+    """``rules``: checksum rules and a small name list; ``model``: a token-classification model, local only."""
+
+    detector: Literal["rules", "model"] = "rules"
+    model: str | None = None
+    revision: str | None = None
+
+    @model_validator(mode="after")
+    def _model_is_named(self) -> "AnonymizationSpec":
+        if self.detector == "model" and not self.model:
+            raise ValueError("anonymization.model: name the model when detector is 'model'")
+        return self
+
+
+class LLMSpec(_Part):
+    """A model behind the gateway, with everything that changes its answer."""
+
+    model: str
+    temperature: float = Field(0.0, ge=0, le=2)
+    max_tokens: int = Field(1024, ge=1)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    providers: tuple[str, ...] = Field((), description="pinned providers, in order; empty leaves the route open")
+    quantizations: tuple[str, ...] = ()
+
+
+class QuerySpec(_Part):
+    summary: LLMSpec
+    summary_max_words: int = Field(100, ge=10)
+
+
+class JudgeSpec(_Part):
+    llm: LLMSpec
+    guideline: str = Field("de_short", description="name of a guideline file in judging/guidelines")
+    allow_incomplete: bool = Field(False, description="go on with open requests; they are counted and reported")
+
+
+class CandidateSpec(_Part):
+    """``exhaustive``: every passage of a group against the group's queries."""
+
+    policy: Literal["exhaustive"] = "exhaustive"
+
+
+class SplitSpec(_Part):
+    """``sampled``: the groups with the lowest keyed hashes are held out."""
+
+    policy: Literal["sampled"] = "sampled"
+    validation_share: float = Field(0.1, gt=0, lt=1)
+
+
+class TrainingSpec(_Part):
+    """The recipe shared by all models of the collection."""
+
+    learning_rate: float = Field(1e-5, gt=0)
+    warmup_share: float = Field(0.1, ge=0, lt=1)
+    weight_decay: float = Field(0.0, ge=0)
+    scale: float = Field(20.0, gt=0)
+    effective_batch: int = Field(32, ge=1)
+    max_epochs: int = Field(2, ge=1)
+    evaluate_every: int = Field(56, ge=1)
+    n_negatives: int = Field(3, ge=1)
+    same_document_negatives: int = Field(2, ge=0)
+    positive_grade: int = Field(2, ge=1)
+    max_examples_per_level: int | None = Field(None, ge=1, description="cap after balancing; the published set kept 4,500")
+    bf16: bool = True
+
+
+class ModelSpec(_Part):
+    """An embedding model as data. ``batch`` x accumulation = the recipe's effective batch."""
+
+    base: str = Field(description="hub id, local folder, or package:<import name> for a model a package carries")
+    revision: str | None = None
+    sha256: str | None = Field(None, description="of model.safetensors; checked before use")
+    pooling: Literal["mean", "cls", "lasttoken"] = "mean"
+    query_prompt: str = ""
+    document_prompt: str = ""
+    dimensions: int = Field(ge=1)
+    max_length: int = Field(512, ge=8)
+    batch: int = Field(2, ge=1)
+    licence: str
+    trust_remote_code: bool = False
+
+    @model_validator(mode="after")
+    def _remote_code_is_pinned(self) -> "ModelSpec":
+        if self.trust_remote_code and not self.revision:
+            raise ValueError("trust_remote_code needs a pinned revision")
+        return self
+
+
+class Bm25Spec(_Part):
+    k1: float = Field(1.5, ge=0)
+    b: float = Field(0.75, ge=0, le=1)
+    stemmer: Literal["none", "german", "russian", "english"] = "none"
+
+
+class EvaluationSpec(_Part):
+    """``scope`` group: a query ranks its own group's passages; collection: the whole corpus."""
+
+    scope: Literal["group", "collection"] = "group"
+    depth: int = Field(1000, ge=10)
+    measures: tuple[str, ...] = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10", "judged@10")
+    resamples: int = Field(10_000, ge=100)
+    confidence: float = Field(0.95, gt=0, lt=1)
+    bm25: Bm25Spec = Bm25Spec()
+
+
+class ReleaseSpec(_Part):
+    name: str
+    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    title: str
+    licence_name: str
+    group_column: str = Field("project", description="published name of group_id")
+    language: str = "de"
+
+
+class CollectionSpec(_Part):
+    """One collection. ``profiles`` overlay the rest: the active one is chosen by the settings, never by code."""
+
+    collection: Name
+    seed: int = 42
+    group: str = Field(description="what a group is, in the field's word: project, act")
+    subsets: tuple[str, ...] = Field(min_length=1, description="levels or registers that are never averaged away")
+    sampling: SamplingSpec = SamplingSpec()
+    extraction: ExtractionSpec = ExtractionSpec()
+    filters: FilterSpec = FilterSpec()
+    anonymization: AnonymizationSpec = AnonymizationSpec()
+    queries: QuerySpec
+    candidates: CandidateSpec = CandidateSpec()
+    judge: JudgeSpec
+    splits: SplitSpec = SplitSpec()
+    training: TrainingSpec = TrainingSpec()
+    models: dict[Name, ModelSpec]
+    evaluation: EvaluationSpec = EvaluationSpec()
+    release: ReleaseSpec
+    profiles: dict[Name, dict[str, Any]] = {}
+
+    def with_profile(self, profile: str | None) -> "CollectionSpec":
+        """This specification with the named overlay merged in (mappings deeply, ``models`` and lists replaced).
+
+        Raises ValueError for an unknown profile or an overlay that does not validate.
+        """
+        if profile is None:
+            return self
+        if profile not in self.profiles:
+            raise ValueError(f"unknown profile {profile!r}; {self.collection} has: {', '.join(sorted(self.profiles)) or 'none'}")
+        merged = _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
+        return CollectionSpec.model_validate(merged)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Ranked systems: BM25, each base model, each fine-tuned model."""
+        return ("bm25", *(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
+
+
+def _overlay(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(merged.get(key), dict) and key != "models":
+            merged[key] = _overlay(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
