@@ -6,9 +6,9 @@ fates AS (
     SELECT
         CASE
             WHEN corpus.passage_id IS NOT NULL THEN 'in_corpus'
-            WHEN passage_decisions.kept IS NULL THEN 'undecided'
             WHEN NOT passage_decisions.kept THEN passage_decisions.reason
             WHEN restricted.project IS NOT NULL THEN 'restricted_project'
+            WHEN passage_decisions.kept IS NULL THEN 'undecided'
             ELSE 'left_out'
         END AS fate
     FROM passages

@@ -21,10 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tendril_assets.evaluation.ranking import UNIT as _UNIT
+from tendril_assets.evaluation.ranking import descending_bits
+
 GAIN = "linear"
 TIE_RULE = "score (32-bit float) descending, then passage id descending by code points"
 
-_UNIT = ["query_id", "group_id"]
 _MEASURE = re.compile(r"(ndcg|recall|mrr|p|judged)@([1-9][0-9]*)")
 
 
@@ -177,9 +179,7 @@ def _tie_order(unit: np.ndarray, score: np.ndarray, passage_id: pl.Series) -> np
     Unit and score are packed into one 64-bit key, for one integer sort is several times faster than a sort by three
     columns; only rows whose key is shared are then ordered by id.
     """
-    bits = (score + np.float32(0.0)).view(np.uint32)  # adding zero turns -0.0 into 0.0, which ties with it
-    ascending = np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000))
-    key = (unit.astype(np.uint64) << np.uint64(32)) | (~ascending).astype(np.uint64)
+    key = (unit.astype(np.uint64) << np.uint64(32)) | descending_bits(score).astype(np.uint64)
     order = np.argsort(key, kind="stable")
     key = key[order]
     same = key[1:] == key[:-1]

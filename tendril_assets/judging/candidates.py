@@ -10,6 +10,7 @@ import polars as pl
 
 from tendril_assets.judging.prompts import Guideline, render
 from tendril_assets.judging.request import RequestFactory
+from tendril_assets.tables import TABLES
 
 REQUEST_SCHEMA = {
     "request_key": pl.String(),
@@ -69,7 +70,7 @@ def plan(
         prompt_characters=(
             pl.col("query_text").str.len_chars() + pl.col("passage_text").str.len_chars() + overhead
         ).cast(pl.Int64),
-    )
+    ).unique("request_key", keep="first", maintain_order=True)
     fan_out = coded.join(keyed.select("query", "passage", "request_key"), on=["query", "passage"]).select(
         *pairs.columns, "request_key"
     )
@@ -85,3 +86,13 @@ def _texts(coded: pl.DataFrame, code: str, used: pl.DataFrame) -> pl.DataFrame:
         .sort(code)
         .with_row_index(f"{code}_number")
     )
+
+
+def fan_out(candidates: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``judgments``: each pair whose request has a verdict, ordered by pair. Pairs of open requests have no row.
+
+    ``verdicts``: request_key (each once), status, grade, parser_version.
+    """
+    joined = candidates.join(verdicts, on="request_key", validate="m:1")
+    columns = list(TABLES["judgments"].schema)
+    return joined.select(columns).sort("query_id", "passage_id")

@@ -42,17 +42,23 @@ def parse_verdict(content: str | None, finish_reason: str | None, call_status: s
     than ``stop`` means the reply is not known to be whole: ``truncated``, ``filtered``, ``error`` or ``parse_error``.
     Never raises on any text.
     """
-    if call_status != ANSWERED:
-        return Verdict(call_status)
-    if finish_reason != "stop":
-        return Verdict(_UNFINISHED.get(finish_reason or "", PARSE_ERROR))
-    if content is None or not content.strip():
-        return Verdict("empty")
-    answer = without_thinking(content)
+    failure = parse_finish(content, finish_reason, call_status)
+    if failure is not None:
+        return Verdict(failure)
+    answer = without_thinking(content or "")
     if answer is None:
         return Verdict(PARSE_ERROR)
     grade = _grade(_unquoted(_unfenced(answer)))
     return Verdict(PARSE_ERROR) if grade is None else Verdict(OK, grade)
+
+
+def parse_finish(content: str | None, finish_reason: str | None, call_status: str = ANSWERED) -> str | None:
+    """Why a reply cannot be read at all, or None where it is whole and holds text."""
+    if call_status != ANSWERED:
+        return call_status
+    if finish_reason != "stop":
+        return _UNFINISHED.get(finish_reason or "", PARSE_ERROR)
+    return None if content and content.strip() else "empty"
 
 
 def without_thinking(content: str) -> str | None:

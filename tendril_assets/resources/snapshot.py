@@ -54,12 +54,12 @@ def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: set[str]) -> None:
-    """Views of ``sql/views`` whose declared inputs (header line ``-- inputs: a, b``) are all there."""
+    """Views of ``sql/views`` whose inputs, named in their header, are all there; their grain becomes the comment."""
     connection.execute(f"USE {sql.identifier(schema)}")
     for name in sql.names("views"):
         text = sql.query(name)
-        inputs = [line for line in text.splitlines() if line.startswith("-- inputs:")]
-        wanted = {part.strip() for line in inputs for part in line.removeprefix("-- inputs:").split(",")}
-        if wanted <= tables:
-            connection.execute(f"CREATE VIEW {sql.identifier(name.split('/')[1])} AS {text}")
+        if set(sql.inputs(name)) <= tables:
+            view = sql.identifier(name.split("/")[1])
+            connection.execute(f"CREATE VIEW {view} AS {text}")
+            connection.execute(f"COMMENT ON VIEW {view} IS {sql.text(sql.grain(name))}")
     connection.execute("USE main")

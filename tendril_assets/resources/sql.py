@@ -32,6 +32,33 @@ def query(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def _header(name: str) -> str:
+    lines = []
+    for line in query(name).splitlines():
+        if not line.startswith("--"):
+            break
+        lines.append(line.removeprefix("--").strip())
+    return " ".join(lines)
+
+
+def inputs(name: str) -> tuple[str, ...]:
+    """Tables a query reads, from the line ``-- Inputs: a, b.`` of its header.
+
+    Raises:
+        WarehouseError: the header names no inputs.
+    """
+    found = re.search(r"Inputs: ([a-z0-9_, ]+)", _header(name))
+    if found is None:
+        raise WarehouseError(f"sql/{name}.sql: its header names no inputs (-- Inputs: table, table.)")
+    return tuple(part.strip() for part in found.group(1).split(",") if part.strip())
+
+
+def grain(name: str) -> str:
+    """What one row of a query is, from ``-- Grain: ...`` of its header; empty where it says nothing."""
+    found = re.search(r"Grain: (.*?)(?: Inputs:|$)", _header(name))
+    return found.group(1).strip() if found else ""
+
+
 def names(stage: str) -> tuple[str, ...]:
     """All names below one stage folder, sorted."""
     return tuple(sorted(f"{stage}/{path.stem}" for path in (folder() / stage).glob("*.sql")))

@@ -90,7 +90,9 @@ def test_ties_go_by_passage_id_descending() -> None:
 
 def test_ties_compare_32_bit_floats_and_zero_has_no_sign() -> None:
     # 1 + 1e-9 and 1 are one 32-bit float, so the ids decide; so they do for 0.0 and -0.0.
-    ranked = rank(run_of(("q", "g", "a", 1.0 + 1e-9), ("q", "g", "b", 1.0), ("r", "g", "a", 0.0), ("r", "g", "b", -0.0)))
+    ranked = rank(
+        run_of(("q", "g", "a", 1.0 + 1e-9), ("q", "g", "b", 1.0), ("r", "g", "a", 0.0), ("r", "g", "b", -0.0))
+    )
     assert ranked["passage_id"].to_list() == ["b", "a", "b", "a"]
     assert ranked["rank"].to_list() == [1, 2, 1, 2]
     qrels = qrels_of(("q", "g", "b", 1), ("r", "g", "b", 1))
@@ -167,11 +169,19 @@ def test_equals_trec_eval_to_the_printed_digit() -> None:
     qrel_rows = [line.split() for line in (folder / "qrels.test").read_text().splitlines()]
     run = run_of(*((q, "g", d, float(s)) for q, _, d, _, s, _ in run_rows))
     qrels = qrels_of(*((q, "g", d, int(s)) for q, _, d, s in qrel_rows))
-    theirs = {"recip_rank": "mrr@1000", "ndcg_cut_10": "ndcg@10", "ndcg_cut_100": "ndcg@100", "recall_100": "recall@100",
-              "P_10": "p@10", "P_5": "p@5"}  # fmt: skip
+    theirs = {
+        "recip_rank": "mrr@1000",
+        "ndcg_cut_10": "ndcg@10",
+        "ndcg_cut_100": "ndcg@100",
+        "recall_100": "recall@100",
+        "P_10": "p@10",
+        "P_5": "p@5",
+    }
     scores = score_queries(run, qrels, list(theirs.values()))
     means = dict(scores.group_by("measure").agg(pl.col("value").mean()).iter_rows())
-    ours = {(m, q): f"{v:.4f}" for q, _, m, v, _ in scores.iter_rows()} | {(m, "all"): f"{v:.4f}" for m, v in means.items()}
+    ours = {(m, q): f"{v:.4f}" for q, _, m, v, _ in scores.iter_rows()} | {
+        (m, "all"): f"{v:.4f}" for m, v in means.items()
+    }
     printed = [line.split() for line in (folder / "out.test.aq").read_text().splitlines()]
     compared = [(theirs[name], query, value) for name, query, value in printed if name in theirs]
     assert len(compared) == len(theirs) * 4  # three queries and the mean

@@ -1,0 +1,44 @@
+"""Landing: one step reads and checks every file of a collection and replaces all landing tables together."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from tendril_assets.assets.common import Stage, store, table_assets, table_check
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import LANDING
+
+LandingReader = Callable[[Path, CollectionSpec], dict[str, pl.DataFrame]]
+
+
+def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
+    """``read`` is the collection's own ``sources.landing_tables``."""
+
+    @table_assets(spec, [t.name for t in LANDING], kinds={"duckdb", "file"})
+    def land(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+        folder = Settings.from_env().landing / spec.collection
+        frames = read(folder, spec)
+        context.log.info(f"read {folder}: {', '.join(f'{n} {f.height:,}' for n, f in frames.items())}")
+        metadata = {"projects": {"landing": dg.MetadataValue.path(str(folder))}}
+        yield from store(context, warehouse, spec, frames, metadata)
+
+    @table_check(
+        spec,
+        "documents",
+        "every_project_has_documents",
+        description="Projects without any document give no passages.",
+        blocking=False,
+    )
+    def every_project_has_documents(warehouse: Warehouse) -> dg.AssetCheckResult:
+        without = warehouse.frame(spec.collection, "SELECT project FROM projects ANTI JOIN documents USING (project)")
+        return dg.AssetCheckResult(
+            passed=without.is_empty(),
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"projects": without["project"].sort().head(20).to_list(), "count": without.height},
+        )
+
+    return Stage([land], [every_project_has_documents])

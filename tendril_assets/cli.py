@@ -1,0 +1,248 @@
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, status, doctor, estimate."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from tendril_assets.errors import SettingsError, TendrilError
+from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
+
+if TYPE_CHECKING:
+    from tendril_assets.sandbox.gateway import StandInGateway
+
+console = Console(highlight=False, soft_wrap=True)
+
+
+class _Group(click.Group):
+    """Errors of our own tree are one clear message and exit code 1, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TendrilError as error:
+            console.print(f"[red]{type(error).__name__}[/]: ", end="")
+            console.print(str(error), markup=False)
+            ctx.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Builds, judges, trains on, evaluates and releases LLM-judged retrieval collections."""
+
+
+def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
+    return click.option("--collection", default="tenders", show_default=True, help="Folder name under defs/.")(function)
+
+
+def _prepare(settings: Settings) -> Settings:
+    """Absolute home for every child process; the sandbox landed where it is the landing folder."""
+    os.environ["TENDRIL_HOME"] = str(settings.home)
+    settings.home.mkdir(parents=True, exist_ok=True)
+    if settings.lands_sandbox:
+        land_sandbox(settings.landing)
+    elif settings.profile is not None:
+        os.environ["TENDRIL_PROFILE"] = settings.profile
+    return settings
+
+
+def land_sandbox(target: Path) -> None:
+    """Make the sample landing folder in a child process; it is the same bytes every time."""
+    with console.status("writing the sample landing folder"):
+        done = subprocess.run(
+            [sys.executable, "-m", "tendril_assets.sandbox.build", str(target)], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise SettingsError(
+            f"the sample could not be written to {target}: {done.stderr.strip().splitlines()[-1:] or done.stdout}. "
+            'Is the package installed with its sandbox extra (pip install "tendril_assets[sandbox]")?'
+        )
+    console.print(f"sample landing folder: {target}")
+
+
+def _stand_in(settings: Settings) -> "StandInGateway":
+    try:
+        from tendril_assets.sandbox.gateway import StandInGateway
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"the stand-in gateway needs {error.name}: install the sandbox extra (pip install "
+            '"tendril_assets[sandbox]"), or set TENDRIL_LLM_BASE_URL and TENDRIL_LLM_API_KEY'
+        ) from error
+    return StandInGateway(state=settings.home / "stand_in_gateway.state")
+
+
+def _wants_stand_in(settings: Settings) -> bool:
+    return settings.base_url == OPENROUTER and not os.environ.get("TENDRIL_LLM_BASE_URL")
+
+
+def _use(gateway: "StandInGateway") -> None:
+    os.environ["TENDRIL_LLM_BASE_URL"] = gateway.base_url
+    os.environ.setdefault("TENDRIL_LLM_API_KEY", "stand-in")
+
+
+@main.command()
+@_collection_option
+def demo(collection: str) -> None:
+    """Build the whole graph on the sample (or on TENDRIL_LANDING), then say where to look.
+
+    Starts the stand-in gateway unless TENDRIL_LLM_BASE_URL names another. Safe to stop and start again: answered
+    requests are never asked twice and training goes on from its last checkpoint.
+    """
+    os.environ.setdefault("TENDRIL_PROFILE", SANDBOX_PROFILE)
+    settings = _prepare(Settings.from_env())
+    if not _wants_stand_in(settings):
+        _run_and_report(settings, collection)
+        return
+    with _stand_in(settings) as gateway:
+        _use(gateway)
+        before = gateway.counters()
+        console.print(f"stand-in gateway: {gateway.base_url}")
+        succeeded = _run_and_report(settings, collection, leave=False)
+        after = gateway.counters()
+        console.print(
+            f"requests sent to the gateway: {after['requests'] - before['requests']:,} in this run, "
+            f"answered ones asked twice: {after['asked_twice']:,}"
+        )
+    if not succeeded:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("job", default="tenders")
+def run(job: str) -> None:
+    """Run one JOB (a collection, or <collection>_corpus) in this process, against the configured gateway."""
+    settings = _prepare(Settings.from_env())
+    _run_and_report(settings, job)
+
+
+def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool:
+    from tendril_assets.definitions import definitions
+    from tendril_assets.running import ensure_dagster_home, run_job
+
+    ensure_dagster_home(settings)
+    loaded = definitions()
+    names = [j.name for j in loaded.resolve_all_job_defs() if not j.name.startswith("__")]
+    if job not in names:
+        raise SettingsError(f"there is no job {job!r}; there are {', '.join(sorted(names))}")
+    outcome = run_job(loaded, job, console)
+    if outcome.success:
+        from tendril_assets.summary import show_results
+
+        console.print(f"[green]finished[/] {outcome.steps} steps in {outcome.seconds:.0f} s")
+        show_results(settings, job.removesuffix("_corpus"), console)
+    for check in outcome.failed_checks:
+        console.print(f"[yellow]check failed[/] {check}")
+    for error in outcome.errors:
+        console.print("[red]failed[/] ", end="")
+        console.print(error, markup=False)
+    if not outcome.success:
+        console.print("What was done is kept: correct the cause and run the same command again.")
+        if leave:
+            raise SystemExit(1)
+    return outcome.success
+
+
+@main.command()
+@click.option("--port", default=3000, show_default=True, help="Port of the Dagster UI.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+def ui(port: int, host: str) -> None:
+    """Start the Dagster UI (and, for the sample, the stand-in gateway) on the same data folder."""
+    settings = _prepare(Settings.from_env())
+    from tendril_assets.running import ensure_dagster_home, end_dead_runs
+
+    home = ensure_dagster_home(settings)
+    import dagster as dg
+
+    end_dead_runs(dg.DagsterInstance.get())
+    command = [
+        *(sys.executable, "-m", "dagster", "dev", "-m", "tendril_assets.definitions", "-a", "definitions"),
+        *("-h", host, "-p", str(port)),
+    ]
+    console.print(f"Dagster UI: http://{host}:{port} (data in {settings.home}, Dagster's own in {home}); stop with Ctrl-C")
+    if _wants_stand_in(settings) and settings.profile == SANDBOX_PROFILE:
+        with _stand_in(settings) as gateway:
+            _use(gateway)
+            console.print(f"stand-in gateway: {gateway.base_url}")
+            code = _supervise(command)
+    else:
+        code = _supervise(command)
+    raise SystemExit(code)
+
+
+def _supervise(command: list[str]) -> int:
+    """Run a child in its own process group and end the whole group with us: ``dagster dev`` may ignore SIGTERM."""
+    child = subprocess.Popen(command, start_new_session=True)
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        os.killpg(child.pid, signal.SIGINT)
+        try:
+            return child.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            return child.wait()
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@main.command()
+@click.argument("target", type=click.Path(path_type=Path), required=False)
+def sandbox(target: Path | None) -> None:
+    """Write the sample landing folder to TARGET (default: below TENDRIL_HOME)."""
+    land_sandbox((target or Settings.from_env().home / "sandbox").absolute())
+
+
+@main.command()
+@click.option("--port", default=8765, show_default=True)
+def gateway(port: int) -> None:
+    """Serve the stand-in gateway on the loopback interface until Ctrl-C, for a plain `dagster dev`."""
+    settings = _prepare(Settings.from_env())
+    console.print("in the other terminal, before dagster dev:")
+    console.print(f"  export TENDRIL_HOME={settings.home}", markup=False)
+    console.print(f"  export TENDRIL_LLM_BASE_URL=http://127.0.0.1:{port}/api/v1 TENDRIL_LLM_API_KEY=stand-in", markup=False)
+    state = settings.home / "stand_in_gateway.state"
+    raise SystemExit(
+        _supervise([sys.executable, "-m", "tendril_assets.sandbox.gateway", "--port", str(port), "--state", str(state)])
+    )
+
+
+@main.command()
+@_collection_option
+def status(collection: str) -> None:
+    """What is there: tables, ledger, models, releases. Works while a run is going on."""
+    from tendril_assets.summary import show_status
+
+    show_status(Settings.from_env(), collection, console)
+
+
+@main.command()
+def doctor() -> None:
+    """Check settings, folders, gateway and packages; one line each."""
+    from tendril_assets.summary import show_doctor
+
+    if not show_doctor(Settings.from_env(), console):
+        raise SystemExit(1)
+
+
+@main.command()
+@_collection_option
+def estimate(collection: str) -> None:
+    """Calls, tokens and money the judge stage still needs, from the real prompts; asks nothing."""
+    from tendril_assets.summary import show_estimate
+
+    show_estimate(Settings.from_env(), collection, console)
+
+
+if __name__ == "__main__":
+    main()

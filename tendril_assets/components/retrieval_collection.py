@@ -1,0 +1,75 @@
+"""One folder below ``defs/`` = one collection: ``defs.yaml`` holds its specification, ``sources.py`` its landing."""
+
+from pathlib import Path
+from typing import Self
+
+import dagster as dg
+from pydantic import BaseModel
+
+from tendril_assets.assets.corpus import corpus_assets
+from tendril_assets.assets.evaluation import evaluation_assets
+from tendril_assets.assets.judging import judging_assets
+from tendril_assets.assets.landing import landing_assets
+from tendril_assets.assets.qrels import qrels_assets
+from tendril_assets.assets.queries import queries_assets
+from tendril_assets.assets.release import release_assets
+from tendril_assets.assets.splits import splits_assets
+from tendril_assets.assets.training import training_assets
+from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+
+STAGES = (
+    corpus_assets,
+    queries_assets,
+    judging_assets,
+    qrels_assets,
+    splits_assets,
+    training_assets,
+    evaluation_assets,
+    release_assets,
+)
+
+
+class RetrievalCollection(dg.Component):
+    """Builds the whole asset graph of one collection from its specification.
+
+    The active profile of the settings overlays the specification where the collection has a profile of that name.
+    """
+
+    def __init__(self, spec: CollectionSpec) -> None:
+        self.spec = spec
+
+    @classmethod
+    def get_model_cls(cls) -> type[BaseModel]:
+        return CollectionSpec
+
+    @classmethod
+    def load(cls, attributes: BaseModel | None, context: dg.ComponentLoadContext) -> Self:
+        if not isinstance(attributes, CollectionSpec):
+            raise dg.DagsterInvalidDefinitionError(f"{context.path}: attributes of the collection are missing")
+        profile = Settings.from_env().profile
+        return cls(attributes.with_profile(profile if profile in attributes.profiles else None))
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        sources = context.load_defs_relative_python_module(Path("sources.py"))
+        stages = [landing_assets(self.spec, sources.landing_tables), *(stage(self.spec) for stage in STAGES)]
+        return dg.Definitions(
+            assets=[asset for stage in stages for asset in stage.assets],
+            asset_checks=[check for stage in stages for check in stage.checks],
+            jobs=list(collection_jobs(self.spec)),
+        )
+
+
+def collection_jobs(spec: CollectionSpec) -> list[dg.UnresolvedAssetJobDefinition]:
+    """One job for everything, and one for the part that costs neither money nor a GPU."""
+    name = spec.collection
+    everything = dg.AssetSelection.key_prefixes([name])
+    free = [f"{name}_{stage}" for stage in ("landing", "corpus")]
+    return [
+        dg.define_asset_job(name, selection=everything, description="Everything, from landing to release."),
+        dg.define_asset_job(
+            f"{name}_corpus",
+            selection=dg.AssetSelection.groups(*free),
+            description="Landing and corpus: no paid call, no GPU.",
+        ),
+    ]

@@ -1,0 +1,198 @@
+"""What the tenders collection lands: documented tables from files, nothing else.
+
+The engine calls ``landing_tables``; it reads everything, checks everything, and only then is anything written.
+"""
+
+import hashlib
+import unicodedata
+from pathlib import Path
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+from tendril_assets.errors import LandingError
+from tendril_assets.records import GRADES, TIERS
+from tendril_assets.resources.artifacts import file_hash
+from tendril_assets.resources.landing import find, read_rows, read_table, read_yaml
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+
+REMOVAL_KINDS = ("project", "document", "passage", "pair")
+LANGUAGES = ("de", "fr", "it", "en")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Levels(_Part):
+    basis: str | None = None
+    gute_praxis: str | None = None
+    vorbild: str | None = None
+
+
+class Criterion(_Part):
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    text: str = Field(min_length=1)
+    levels: Levels = Levels()
+
+
+class Area(_Part):
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    title: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+    criteria: list[Criterion] = Field(min_length=1)
+
+
+class Catalog(_Part):
+    catalog: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    title: str
+    areas: list[Area] = Field(min_length=1)
+
+
+def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
+    """All landing tables of ``folder``.
+
+    Raises:
+        LandingError: the first file with mistakes, with rows; nothing is written before all files are read.
+    """
+    if not folder.is_dir():
+        raise LandingError(
+            f"landing folder {folder} does not exist. Set TENDRIL_LANDING to its parent, or run `tendril sandbox` for the sample."
+        )
+    projects_file = find(folder, "projects", ("csv", "jsonl", "parquet"))
+    projects = read_table(projects_file, TABLES["projects"], choices={"language": LANGUAGES})
+    known_projects = set(projects["project"])
+    areas, criteria = _catalogs(folder / "catalogs")
+    evidence = read_table(
+        find(folder, "evidence", ("csv", "parquet")),
+        TABLES["evidence"],
+        choices={"tier": TIERS},
+        known={"project": (known_projects, "project of projects"), "area": (set(areas["area"]), "area of the catalogs")},
+    )
+    documents, delivered = _documents(folder, known_projects)
+    removals_file = find(folder, "removals", ("csv",), required=False)
+    removals = TABLES["removals"].empty()
+    if removals_file is not None:
+        removals = read_table(removals_file, TABLES["removals"], choices={"kind": REMOVAL_KINDS})
+    return {
+        "projects": projects,
+        "documents": documents,
+        "delivered_passages": delivered,
+        "areas": areas,
+        "criteria": criteria,
+        "evidence": evidence,
+        "removals": removals,
+        **_test_collection(folder / "test", spec),
+        **_calibration(folder / "calibration", spec),
+    }
+
+
+def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    files = sorted(folder.glob("*.yaml"))
+    if not files:
+        raise LandingError(f"{folder}: no catalog (*.yaml) found")
+    areas: dict[str, tuple[str, ...]] = {}
+    criteria: dict[str, tuple[str | None, ...]] = {}
+    for path in files:
+        catalog = read_yaml(path, Catalog)
+        for area in catalog.areas:
+            if area.id in areas:
+                raise LandingError(f"{path}: area {area.id} occurs twice; area ids are unique over all catalogs")
+            areas[area.id] = (catalog.catalog, area.id, area.title, area.text)
+            for criterion in area.criteria:
+                if criterion.id in criteria:
+                    raise LandingError(f"{path}: criterion {criterion.id} occurs twice; ids are unique over all catalogs")
+                levels = criterion.levels
+                criteria[criterion.id] = (
+                    *(catalog.catalog, area.id, criterion.id, criterion.text),
+                    *(levels.basis, levels.gute_praxis, levels.vorbild),
+                )
+    return TABLES["areas"].frame(list(areas.values())), TABLES["criteria"].frame(list(criteria.values()))
+
+
+def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    rows: list[tuple[str, str, str, str, int, bool]] = []
+    root = folder / "documents"
+    for project_folder in sorted(p for p in root.iterdir() if p.is_dir()) if root.is_dir() else []:
+        project = unicodedata.normalize("NFC", project_folder.name)
+        if project not in known_projects:
+            raise LandingError(f"{project_folder}: {project!r} is no project of projects; add its row or remove the folder")
+        for path in sorted(p for p in project_folder.iterdir() if p.is_file() and not p.name.startswith(".")):
+            name = unicodedata.normalize("NFC", path.name)
+            rows.append((project, name, str(path.resolve()), file_hash(path), path.stat().st_size, False))
+    delivered, delivered_documents = _delivered(folder, known_projects)
+    documents = TABLES["documents"].frame(rows + delivered_documents)
+    twice = documents.filter(pl.struct("project", "document").is_duplicated())
+    if twice.height:
+        project, document = twice.row(0)[:2]
+        raise LandingError(f"{folder}: {project}/{document} is there twice (as two files, or as a file and delivered passages)")
+    return documents, delivered
+
+
+def _delivered(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, list[tuple[str, str, str, str, int, bool]]]:
+    path = find(folder, "passages", ("jsonl", "parquet"), required=False)
+    if path is None:
+        return TABLES["delivered_passages"].empty(), []
+    read = read_table(
+        path, TABLES["delivered_passages"], known={"project": (known_projects, "project of projects")}, skip={"position"}
+    )
+    frame = read.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).over("project", "document").alias("position"))
+    documents: list[tuple[str, str, str, str, int, bool]] = []
+    for (project, document), part in frame.group_by("project", "document", maintain_order=True):
+        digest, size = hashlib.sha256(), 0
+        for page, text in part.select("page", "text").iter_rows():
+            piece = text.encode()
+            digest.update(f"{page}:{len(piece)}:".encode() + piece)
+            size += len(piece)
+        documents.append((str(project), str(document), str(path.resolve()), digest.hexdigest(), size, True))
+    return frame.select(list(TABLES["delivered_passages"].schema)), documents
+
+
+def _test_collection(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
+    """The external test collection; without the folder its tables are empty and nothing can be evaluated."""
+    names = ("test_projects", "test_corpus", "test_queries", "test_qrels")
+    if not folder.is_dir():
+        return {name: TABLES[name].empty() for name in names}
+    corpus = read_table(
+        find(folder, "corpus", ("jsonl", "parquet")),
+        TABLES["test_corpus"],
+        names={"passage_id": "id", "group_id": spec.release.group_column, "document_id": "document"},
+    )
+    queries = read_table(
+        find(folder, "queries", ("jsonl", "parquet")),
+        TABLES["test_queries"],
+        names={"query_id": "id"},
+        choices={"level": spec.subsets},
+    )
+    qrels = read_table(
+        find(folder, "qrels", ("tsv", "parquet")),
+        TABLES["test_qrels"],
+        names={"query_id": "query-id", "passage_id": "corpus-id"},
+        choices={"score": GRADES},
+        known={
+            "query_id": (set(queries["query_id"]), "query of test/queries"),
+            "passage_id": (set(corpus["passage_id"]), "passage of test/corpus"),
+        },
+    )
+    projects = read_table(find(folder, "projects", ("csv", "jsonl", "parquet")), TABLES["test_projects"])
+    return dict(zip(names, (projects, corpus, queries, qrels), strict=True))
+
+
+def _calibration(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
+    if not folder.is_dir():
+        return {name: TABLES[name].empty() for name in ("calibration_pairs", "calibration_annotations")}
+    pairs = read_table(
+        find(folder, "pairs", ("jsonl", "parquet")),
+        TABLES["calibration_pairs"],
+        choices={"level": spec.subsets, "curated_grade": GRADES},
+    )
+    annotations_file = find(folder, "annotations", ("csv", "parquet"))
+    annotations = read_table(annotations_file, TABLES["calibration_annotations"], choices={"grade": GRADES})
+    known = set(pairs.select("query_id", "passage_id").iter_rows())
+    for number, row in read_rows(annotations_file):
+        if (str(row["query_id"]).strip(), str(row["passage_id"]).strip()) not in known:
+            raise LandingError(
+                f"{annotations_file}: row {number}: {row['query_id']} / {row['passage_id']} is no pair of calibration/pairs"
+            )
+    return {"calibration_pairs": pairs, "calibration_annotations": annotations}

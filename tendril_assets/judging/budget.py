@@ -1,0 +1,90 @@
+"""What a set of open requests will cost, before anything is sent.
+
+Tokens are estimated from characters: German tender text gives about ``CHARACTERS_PER_TOKEN`` characters a token in the
+vocabularies of current models, rounded down so that the estimate errs upward. Completions are estimated per reasoning
+effort and are never above the request's ``max_tokens``; ``usd_cap`` prices every reply at ``max_tokens``.
+Discounts for cached prompts are left out.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+from tendril_assets.errors import SettingsError
+from tendril_assets.spec import LLMSpec
+
+CHARACTERS_PER_TOKEN = 3.0
+# Tokens of chat framing around the messages of one request.
+FRAMING_TOKENS = 10
+# Reply plus reasoning. None: a reply without reasoning of about a summary's length or less.
+COMPLETION_TOKENS = {None: 200, "none": 20, "minimal": 100, "low": 400, "medium": 1200, "high": 3000}
+PRICES = Path(__file__).parent / "prices.yaml"
+
+
+@dataclass(frozen=True)
+class Price:
+    """USD per million tokens."""
+
+    prompt: Decimal
+    completion: Decimal
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """``usd`` is expected, ``usd_cap`` the worst case; both None where the model has no known price."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: Decimal | None
+    usd_cap: Decimal | None = None
+
+
+def estimate(requests: pl.DataFrame, llm: LLMSpec, prices: Mapping[str, Price]) -> Estimate:
+    """Estimate of asking each row of ``requests`` once.
+
+    Args:
+        requests: at least ``prompt_characters``, characters of the rendered messages.
+        prices: by model id; an absent model has an unknown price, which is not a price of zero.
+    """
+    calls = requests.height
+    characters = int(requests["prompt_characters"].sum())
+    prompt = math.ceil(characters / CHARACTERS_PER_TOKEN) + FRAMING_TOKENS * calls
+    completion = calls * min(COMPLETION_TOKENS[llm.reasoning_effort], llm.max_tokens)
+    price = prices.get(llm.model)
+    if price is None:
+        return Estimate(calls, prompt, completion, None)
+    return Estimate(
+        calls, prompt, completion, _usd(prompt, completion, price), _usd(prompt, calls * llm.max_tokens, price)
+    )
+
+
+def load_prices(path: Path = PRICES) -> dict[str, Price]:
+    """Prices from YAML: ``models: {<model id>: {prompt: USD, completion: USD}}`` per million tokens, as texts.
+
+    Raises:
+        SettingsError: unreadable, or a price that is no non-negative number.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        prices = {
+            model: Price(Decimal(entry["prompt"]), Decimal(entry["completion"]))
+            for model, entry in content["models"].items()
+        }
+    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        raise SettingsError(
+            f"price table {path}: {error!r}; it needs models: {{id: {{prompt: 'USD', completion: 'USD'}}}}"
+        ) from error
+    for model, price in prices.items():
+        if not (price.prompt.is_finite() and price.completion.is_finite() and min(price.prompt, price.completion) >= 0):
+            raise SettingsError(f"price table {path}: {model} must have finite prices of at least 0")
+    return prices
+
+
+def _usd(prompt: int, completion: int, price: Price) -> Decimal:
+    return (prompt * price.prompt + completion * price.completion) / 1_000_000

@@ -1,0 +1,95 @@
+"""The figures of cards and reports: which queries they come from, and the sums that must agree.
+
+A figure set is ``dict[name, frame]`` with one entry per file of ``sql/release/`` listed here. Every number that a card
+or a report prints is read from one of these frames, the declared tables, or the specification.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from tendril_assets.errors import ExportInvariantError
+
+CARD_FIGURES = (
+    "counts",
+    "grades",
+    "levels",
+    "catalogs",
+    "missing_catalogs",
+    "drops",
+    "document_outcomes",
+    "group_states",
+    "entities",
+    "verdicts",
+    "calls",
+    "split_sizes",
+)
+REPORT_FIGURES = (*CARD_FIGURES, "training_use")
+REPORT_TABLES = ("judge_agreement", "learning_curves", "trained_models", "system_scores", "comparisons", "releases")
+
+Figures = Mapping[str, pl.DataFrame]
+
+
+def read_figures(read: Callable[[str], pl.DataFrame], names: tuple[str, ...]) -> dict[str, pl.DataFrame]:
+    """The named queries of ``sql/release/``, run through ``read``."""
+    return {name: read(name) for name in names}
+
+
+@dataclass(frozen=True)
+class SumCheck:
+    """Two ways to one number; they must agree."""
+
+    what: str
+    left: int
+    right: int
+
+
+def sum_checks(figures: Figures) -> list[SumCheck]:
+    """Every identity between the figures a card prints.
+
+    Levels and grades sum to the judgments, catalogs to queries and judgments, fates to the raw passages, states to the
+    sampled groups, statuses to the candidates, and accepted verdicts to the judgments.
+    """
+    counts = figures["counts"].row(0, named=True)
+    verdicts = figures["verdicts"]
+    ok = verdicts.filter(pl.col("status") == "ok")
+    drops = figures["drops"]
+    states = figures["group_states"]
+    return [
+        SumCheck("judgments over levels and grades", _sum(figures["grades"], "judgments"), counts["judgments"]),
+        SumCheck("judgments over catalogs", _sum(figures["catalogs"], "judgments"), counts["judgments"]),
+        SumCheck("queries over catalogs", _sum(figures["catalogs"], "queries"), counts["queries"]),
+        SumCheck("queries over levels", _sum(figures["levels"], "queries"), counts["queries"]),
+        SumCheck(
+            "relevant judgments over catalogs",
+            _sum(figures["catalogs"], "positives"),
+            _sum(figures["grades"].filter(pl.col("score") >= 1), "judgments"),
+        ),
+        SumCheck("raw passages over their fates", _sum(drops, "passages"), counts["raw_passages"]),
+        SumCheck(
+            "passages in the corpus", _sum(drops.filter(pl.col("fate") == "in_corpus"), "passages"), counts["passages"]
+        ),
+        SumCheck("sampled groups over their states", _sum(states, "groups"), counts["sampled_groups"]),
+        SumCheck(
+            "groups in the corpus", _sum(states.filter(pl.col("state") == "in_corpus"), "groups"), counts["groups"]
+        ),
+        SumCheck("candidates over statuses", _sum(verdicts, "pairs"), counts["candidates"]),
+        SumCheck("accepted verdicts", _sum(ok, "accepted"), counts["judgments"]),
+        SumCheck("verdicts with status ok", _sum(ok, "pairs"), counts["judgments"]),
+    ]
+
+
+def assert_sums(figures: Figures) -> None:
+    """Raises ExportInvariantError naming every pair of figures that should agree and does not."""
+    wrong = [c for c in sum_checks(figures) if c.left != c.right]
+    if wrong:
+        lines = "; ".join(f"{c.what}: {c.left:,} against {c.right:,}" for c in wrong)
+        raise ExportInvariantError(
+            f"figures of the card contradict each other: {lines}. A table is older than its inputs: "
+            "materialise the assets upstream of the release again"
+        )
+
+
+def _sum(frame: pl.DataFrame, column: str) -> int:
+    return int(frame[column].sum())

@@ -1,0 +1,131 @@
+"""Why a release must not be written.
+
+Asset checks upstream block a run; these repeat them where the files are made, so that materialising the release alone
+cannot get round a red check. ``published_breaches`` looks at the rows about to be written, ``sql_breaches`` (``sql/release/
+removed.sql``, ``leaks.sql``, ``strays.sql``) at where they come from, ``require_complete`` at what is open.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
+from tendril_assets.records import GRADES
+
+SHOWN = 20
+BREACH_QUERIES = ("removed", "leaks", "strays")
+
+
+class Breach(NamedTuple):
+    """One broken rule and the published id that breaks it."""
+
+    rule: str
+    id: str
+
+
+def published_breaches(corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame) -> list[Breach]:
+    """Contradictions inside the rows to be written (columns as published).
+
+    Ids are strings, unique and not shared by queries and corpus; every judgment names a query and a passage that are
+    there; no white space in ids; no pair twice, whether with one score or two; scores are 0, 1 or 2; no empty value and no empty text.
+    """
+    return [
+        *_shape(corpus, queries, qrels),
+        *_ids(corpus, "corpus"),
+        *_ids(queries, "queries"),
+        *(Breach("id_of_query_and_passage", i) for i in _values(set(corpus["id"]) & set(queries["id"]))),
+        *(Breach("judgment_of_unknown_query", i) for i in _values(set(qrels["query-id"]) - set(queries["id"]))),
+        *(Breach("judgment_of_unknown_passage", i) for i in _values(set(qrels["corpus-id"]) - set(corpus["id"]))),
+        *_pairs(qrels),
+    ]
+
+
+def sql_breaches(removed: pl.DataFrame, leaks: pl.DataFrame, strays: pl.DataFrame) -> list[Breach]:
+    """The rows of the three breach queries as breaches."""
+    return [
+        *(Breach(f"removed_{kind}", i) for kind, i in removed.select("kind", "id").iter_rows()),
+        *(Breach(rule, i) for rule, i in leaks.select("rule", "id").iter_rows()),
+        *(Breach(rule, i) for rule, i in strays.select("rule", "id").iter_rows()),
+    ]
+
+
+def require_complete(verdicts: pl.DataFrame, *, allow_incomplete: bool) -> None:
+    """Every candidate pair has an accepted grade, or going on without is allowed by name.
+
+    ``verdicts`` is ``sql/release/verdicts.sql``: status, pairs, requests, accepted. Allowed or not, a pair counts once:
+    an accepted verdict that is no judgment, or a judgment without an accepted verdict, is a contradiction.
+
+    Raises:
+        IncompleteJudgments: pairs without an accepted grade, and ``judge.allow_incomplete`` is off.
+        ExportInvariantError: verdicts and judgments contradict each other.
+    """
+    off = verdicts.filter(
+        pl.when(pl.col("status") == "ok").then(pl.col("accepted") != pl.col("pairs")).otherwise(pl.col("accepted") > 0)
+    )
+    if off.height:
+        lines = "; ".join(
+            f"{r['status']}: {r['pairs']:,} pairs, {r['accepted']:,} judgments" for r in off.iter_rows(named=True)
+        )
+        raise ExportInvariantError(f"verdicts and published judgments disagree ({lines}): materialise qrels again")
+    rest = verdicts.filter(pl.col("status") != "ok")
+    if rest.height and not allow_incomplete:
+        n_open = int(rest["requests"].sum())
+        lines = ", ".join(f"{r['status']} {r['pairs']:,}" for r in rest.iter_rows(named=True))
+        raise IncompleteJudgments(
+            f"pairs without an accepted grade: {lines}. Run the judge again, or set judge.allow_incomplete in the "
+            "specification: they are then counted in the card",
+            n_open=n_open,
+        )
+
+
+def require_none(breaches: Iterable[Breach]) -> None:
+    """Raises ExportInvariantError with the number of breaches per rule and the first 20 ids."""
+    found = list(breaches)
+    if not found:
+        return
+    per_rule = pl.Series("rule", [b.rule for b in found]).value_counts(sort=True).rows()
+    shown = ", ".join(f"{b.rule}: {b.id}" for b in found[:SHOWN])
+    more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+    raise ExportInvariantError(
+        f"the release contradicts itself ({', '.join(f'{rule} {n:,}' for rule, n in per_rule)}): {shown}{more}. "
+        "Nothing was written. Materialise the assets upstream again and look at their checks"
+    )
+
+
+def _shape(corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame) -> Iterator[Breach]:
+    for name, frame in (("corpus", corpus), ("queries", queries), ("qrels", qrels)):
+        if not frame.height:
+            yield Breach("no_rows", name)
+        for column in frame.columns:
+            if frame[column].null_count():
+                yield Breach("empty_value", f"{name}.{column}")
+            if (column == "id" or column.endswith("-id")) and frame.schema[column] != pl.String:
+                yield Breach("id_is_no_string", f"{name}.{column}")
+
+
+def _ids(frame: pl.DataFrame, name: str) -> Iterator[Breach]:
+    yield from (
+        Breach(f"duplicate_id_in_{name}", i) for i in _values(set(frame.filter(frame["id"].is_duplicated())["id"]))
+    )
+    # A tab or a line end inside an id would break the rows of the TSV file.
+    spaced = frame.filter(pl.col("id").cast(pl.String).str.contains(r"\s"))
+    yield from (Breach(f"id_with_whitespace_in_{name}", i) for i in _values(set(spaced["id"])))
+    blank = frame.filter(pl.col("text").str.strip_chars() == "")
+    yield from (Breach(f"empty_text_in_{name}", i) for i in _values(set(blank["id"])))
+
+
+def _pairs(qrels: pl.DataFrame) -> Iterator[Breach]:
+    pairs = (
+        qrels.group_by("query-id", "corpus-id")
+        .agg(n=pl.len(), scores=pl.col("score").n_unique())
+        .filter(pl.col("n") > 1)
+    )
+    for q, d, _, scores in pairs.sort("query-id", "corpus-id").iter_rows():
+        yield Breach("pair_with_two_scores" if scores > 1 else "pair_twice", f"{q}/{d}")
+    for q, d, score in qrels.filter(~pl.col("score").is_in(list(GRADES))).iter_rows():
+        yield Breach("score_out_of_range", f"{q}/{d}={score}")
+
+
+def _values(ids: set) -> list[str]:
+    return sorted(str(i) for i in ids)

@@ -1,0 +1,62 @@
+"""``manifest.json``: what a release folder holds, and whether two folders hold the same."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tendril_assets.errors import ExportInvariantError
+
+MANIFEST = "manifest.json"
+# The same rows as the Parquet files, in bytes that no library upgrade changes.
+_DATA = ("beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/train.tsv")
+_TEXTS = ("README.md", "LICENSE.md")
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below ``folder`` but the manifest, by relative path."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
+    return {p.relative_to(folder).as_posix(): _sha256(p) for p in files}
+
+
+def write_manifest(folder: Path, entries: dict[str, Any]) -> dict[str, Any]:
+    """Write the manifest of a finished folder: ``entries``, file hashes, and the two hashes that decide equality."""
+    files = file_hashes(folder)
+    manifest = {
+        **entries,
+        "content_hash": _combined(files, _DATA),
+        "text_hash": _combined(files, _TEXTS),
+        "files": files,
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Raises ExportInvariantError where the folder has no readable manifest, so that nobody can tell what it holds."""
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ExportInvariantError(
+            f"{folder} is no release this product wrote ({error}): move it away, or raise release.version"
+        ) from error
+
+
+def damaged_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """Files of a release that are missing, changed or not its own."""
+    now, then = file_hashes(folder), manifest["files"]
+    return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+
+
+def same_content(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return (one["content_hash"], one["text_hash"]) == (other["content_hash"], other["text_hash"])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _combined(files: dict[str, str], names: tuple[str, ...]) -> str:
+    lines = "".join(f"{files[name]}  {name}\n" for name in names)
+    return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,0 +1,191 @@
+"""Put a release folder together and set it in place with one rename.
+
+Everything is written below a hidden folder beside the target, fsynced, loaded once with ``datasets``, and only then
+renamed. A run that dies leaves the former release as it was and a hidden folder that the next run sweeps.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tendril_assets.corpus.identifiers import require_fingerprint
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.beir import write_beir
+from tendril_assets.release.cards import CardInputs, dataset_card
+from tendril_assets.release.changelog import changelog, earlier_version
+from tendril_assets.release.figures import Figures
+from tendril_assets.release.front_matter import licence_text
+from tendril_assets.release.huggingface import Rows, read_configs, write_parquet
+from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
+from tendril_assets.release.manifest import damaged_files, read_manifest, same_content, write_manifest
+from tendril_assets.release.verify import require_loadable
+from tendril_assets.spec import CollectionSpec
+
+WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
+
+
+class ReleaseInputs(NamedTuple):
+    """Everything a release is made of; ``breaches`` are those found in the warehouse, see ``invariants``."""
+
+    spec: CollectionSpec
+    rows: Rows
+    figures: Figures
+    agreement: pl.DataFrame
+    breaches: list[Breach]
+    key_fingerprint: str
+    sandbox: bool
+
+
+class Release(NamedTuple):
+    """A release in place: its folder, what was done to it, and its manifest."""
+
+    path: Path
+    outcome: str
+    manifest: Mapping[str, Any]
+
+
+def write_release(root: Path, inputs: ReleaseInputs) -> Release:
+    """Write ``root/<version>``, or leave an equal one alone.
+
+    ``root`` is the collection's release folder; it is made where missing.
+
+    Raises:
+        ExportInvariantError: a broken invariant, figures that disagree, a folder that does not load, or other content
+            under an existing version that is no sandbox release.
+        IncompleteJudgments: pairs without an accepted grade that nobody allowed.
+        HashKeyChanged: an earlier version was made with another keyed-hash secret.
+    """
+    require_complete(inputs.figures["verdicts"], allow_incomplete=inputs.spec.judge.allow_incomplete)
+    require_none([*inputs.breaches, *published_breaches(*inputs.rows)])
+    version = inputs.spec.release.version
+    target = root / version
+    root.mkdir(parents=True, exist_ok=True)
+    _sweep(root)
+    _require_same_secret(root, inputs)
+    work = root / f".{version}.{os.getpid()}.tmp"
+    try:
+        manifest = _fill(work, root, inputs)
+        outcome = _compare(target, manifest)
+        if outcome == UNCHANGED:
+            return Release(target, outcome, read_manifest(target))
+        require_loadable(work, manifest["rows"])
+        _sync_tree(work)
+        _set_in_place(work, target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return Release(target, outcome, manifest)
+
+
+def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
+    work.mkdir()
+    spec = inputs.spec
+    write_parquet(work, inputs.rows)
+    write_beir(work, inputs.rows)
+    configs = read_configs(work)
+    sizes = {
+        "corpus": (work / "beir" / "corpus.jsonl").stat().st_size,
+        "queries": (work / "beir" / "queries.jsonl").stat().st_size,
+        "qrels": (work / "beir" / "qrels" / "train.tsv").stat().st_size,
+    }
+    card = dataset_card(CardInputs(spec, inputs.figures, inputs.agreement, configs, sizes, inputs.sandbox))
+    earlier = earlier_version(root, spec.release.version)
+    texts = {
+        "README.md": card,
+        "LICENSE.md": licence_text(spec),
+        "CHANGELOG.md": changelog(spec.release.version, inputs.rows, earlier),
+    }
+    for name, text in texts.items():
+        (work / name).write_text(text, encoding="utf-8")
+    return write_manifest(
+        work,
+        {
+            "name": spec.release.name,
+            "version": spec.release.version,
+            "collection": spec.collection,
+            "sandbox": inputs.sandbox,
+            "key_fingerprint": inputs.key_fingerprint,
+            "spec_fingerprint": spec.fingerprint(),
+            "rows": {c.name: c.rows for c in configs},
+        },
+    )
+
+
+def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
+    """What putting the new content at ``target`` would be; raises where it must not be."""
+    if not target.exists():
+        return WRITTEN
+    former = read_manifest(target)
+    damaged = damaged_files(target, former)
+    if not damaged and same_content(former, dict(manifest)):
+        return UNCHANGED
+    if former["sandbox"] and manifest["sandbox"]:
+        return REPLACED
+    if damaged:
+        raise ExportInvariantError(
+            f"{target} was changed after it was written: {', '.join(damaged[:5])}. Put the files back, or move the folder away"
+        )
+    raise ExportInvariantError(
+        f"{target} exists with other content, and a published version never changes: raise release.version in the "
+        f"collection's defs.yaml (it is {manifest['version']})"
+    )
+
+
+def _require_same_secret(root: Path, inputs: ReleaseInputs) -> None:
+    for folder in sorted(p for p in root.glob("[0-9]*.[0-9]*.[0-9]*") if p.is_dir()):
+        require_fingerprint(read_manifest(folder)["key_fingerprint"], inputs.key_fingerprint, f"release {folder}")
+
+
+def _set_in_place(work: Path, target: Path) -> None:
+    """Rename ``work`` to ``target``; a former folder steps aside first, since a full folder cannot be renamed over."""
+    aside = target.with_name(f".{target.name}.{os.getpid()}.old")
+    if target.exists():
+        target.rename(aside)
+    try:
+        work.rename(target)
+    except OSError:
+        if aside.exists():
+            aside.rename(target)
+        raise
+    _sync(target.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sweep(root: Path) -> None:
+    """Take away what dead runs left; bring back a release that a run died on between its two renames."""
+    for path in root.glob(".*.*"):
+        version, pid, kind = path.name[1:].rsplit(".", 2)
+        if kind not in ("tmp", "old") or not pid.isdecimal() or _alive(int(pid)):
+            continue
+        if kind == "old" and not (root / version).exists():
+            path.rename(root / version)
+        else:
+            shutil.rmtree(path)
+
+
+def _alive(pid: int) -> bool:
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync_tree(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

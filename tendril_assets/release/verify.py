@@ -1,0 +1,61 @@
+"""Load a release the way a user does: ``datasets.load_dataset(folder)`` and each config by name, without a network.
+
+Runs in a process of its own (``python -m tendril_assets.release.verify FOLDER``), since ``datasets`` reads its offline
+switch once at import and should not live in a Dagster process.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, SPLIT
+
+TIMEOUT_S = 900
+
+
+def loaded_rows(folder: Path) -> dict[str, int]:
+    """Rows per config as ``load_dataset`` gives them; the key ``default`` is the load without a config name.
+
+    Raises ExportInvariantError where the folder does not load, with the end of what the loader said.
+    """
+    with tempfile.TemporaryDirectory(prefix="release-check-") as cache:
+        environment = {
+            **os.environ,
+            "HF_HUB_OFFLINE": "1",
+            "HF_HOME": cache,
+            "HF_DATASETS_CACHE": cache,
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        }
+        command = [sys.executable, "-m", "tendril_assets.release.verify", str(folder)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if done.returncode:
+        raise ExportInvariantError(f"datasets cannot load the release: {done.stderr.strip()[-1500:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def require_loadable(folder: Path, expected: Mapping[str, int]) -> None:
+    """Raises ExportInvariantError where a config loads with other rows, or the default config is another one."""
+    loaded = loaded_rows(folder)
+    wanted = {**expected, "default": expected[DEFAULT_CONFIG]}
+    if loaded != wanted:
+        raise ExportInvariantError(f"datasets loads {loaded}, the release should have {wanted}")
+
+
+def _load(folder: str) -> dict[str, int]:
+    import datasets
+
+    datasets.disable_progress_bars()
+    rows = {name: datasets.load_dataset(folder, name, split=SPLIT).num_rows for name in CONFIGS}
+    plain = datasets.load_dataset(folder)
+    if set(plain[SPLIT].column_names) != {"query-id", "corpus-id", "score"}:
+        raise ExportInvariantError(f"without a name the release loads as {plain[SPLIT].column_names}, not as qrels")
+    return {**rows, "default": plain[SPLIT].num_rows}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_load(sys.argv[1])) + "\n")

@@ -1,0 +1,212 @@
+"""Reading landing files: every mistake names the file and the row, and what is expected there.
+
+Rows are counted as a person sees them in an editor: the header of a CSV or TSV file is row 1.
+"""
+
+import csv
+import datetime as dt
+import io
+import json
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from tendril_assets.errors import LandingError
+from tendril_assets.records import Column, Table
+
+MAX_SHOWN = 5
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class Problems:
+    """Collects mistakes of one file, so that one run shows several of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: list[str] = []
+
+    def add(self, row: int | None, text: str) -> None:
+        self.found.append(f"row {row}: {text}" if row else text)
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            shown = "; ".join(self.found[:MAX_SHOWN])
+            more = f"; and {len(self.found) - MAX_SHOWN} more" if len(self.found) > MAX_SHOWN else ""
+            raise LandingError(f"{self.path}: {shown}{more}. Correct the file and materialise again; nothing was changed.")
+
+
+def find(folder: Path, stem: str, suffixes: Collection[str], *, required: bool = True) -> Path | None:
+    """The one file ``folder/stem.<suffix>``.
+
+    Raises:
+        LandingError: none although required, or more than one.
+    """
+    present = [p for s in sorted(suffixes) if (p := folder / f"{stem}.{s}").is_file()]
+    wanted = " or ".join(f"{stem}.{s}" for s in sorted(suffixes))
+    if len(present) > 1:
+        raise LandingError(f"{folder}: found {', '.join(p.name for p in present)}; keep exactly one of them")
+    if not present:
+        if required:
+            raise LandingError(f"{folder}: {wanted} is missing")
+        return None
+    return present[0]
+
+
+def read_text(path: Path) -> str:
+    """UTF-8 text (a byte order mark is dropped). Raises LandingError with the row of the first undecodable byte."""
+    data = path.read_bytes()
+    if not data.strip():
+        raise LandingError(f"{path}: the file is empty; it needs at least its header or one line")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise LandingError(
+            f"{path}: row {row}: byte 0x{data[error.start]:02x} is not UTF-8 (it looks like another encoding, such as "
+            "Windows-1252). Save the file as UTF-8; nothing was changed."
+        ) from error
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows of a CSV, TSV, JSON Lines or Parquet file with their row numbers."""
+    if path.suffix == ".parquet":
+        try:
+            frame = pl.read_parquet(path)
+        except pl.exceptions.PolarsError as error:
+            raise LandingError(f"{path}: not a readable Parquet file: {error}") from error
+        yield from enumerate(frame.iter_rows(named=True), start=1)
+        return
+    text = read_text(path)
+    if path.suffix == ".jsonl":
+        yield from _json_rows(path, text)
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
+    try:
+        header = [name.strip() for name in next(reader)]
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise LandingError(f"{path}: row {reader.line_num}: {len(cells)} cells, but the header has {len(header)}")
+            yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise LandingError(f"{path}: row {reader.line_num}: {error}") from error
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    # splitlines() would also split at U+2028, which JSON allows inside strings.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise LandingError(f"{path}: row {number}: not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise LandingError(f"{path}: row {number}: expected one JSON object per line")
+        yield number, row
+
+
+def read_table(
+    path: Path,
+    table: Table,
+    *,
+    names: Mapping[str, str] | None = None,
+    choices: Mapping[str, Collection[Any]] | None = None,
+    known: Mapping[str, tuple[Collection[str], str]] | None = None,
+    skip: Collection[str] = (),
+) -> pl.DataFrame:
+    """One landing file as rows of a declared table.
+
+    Args:
+        names: table column -> file column, where they differ.
+        choices: table column -> allowed values.
+        known: table column -> (existing identifiers, what they are), checked as a foreign key.
+        skip: columns the caller fills itself; left out of the result.
+
+    Raises:
+        LandingError: missing column, empty or ill-typed value, value outside the choices, unknown identifier,
+            repeated key; up to five of them, each with its row.
+    """
+    problems = Problems(path)
+    columns = [c for c in table.columns if c.name not in skip]
+    source = {c.name: (names or {}).get(c.name, c.name) for c in columns}
+    rows: list[tuple[Any, ...]] = []
+    seen: dict[tuple[Any, ...], int] = {}
+    header_checked = False
+    for number, raw in read_rows(path):
+        if not header_checked:
+            missing = [source[c.name] for c in columns if not c.nullable and source[c.name] not in raw]
+            if missing:
+                raise LandingError(
+                    f"{path}: column {', '.join(missing)} is missing (row {number} has {', '.join(raw) or 'none'}); "
+                    "nothing was changed"
+                )
+            header_checked = True
+        values = {c.name: _value(c, raw.get(source[c.name]), number, problems, source[c.name]) for c in columns}
+        for name, allowed in (choices or {}).items():
+            if values[name] is not None and values[name] not in allowed:
+                shown = ", ".join(str(a) for a in allowed)
+                problems.add(number, f"{source[name]} is {values[name]!r}; allowed are {shown}")
+        for name, (existing, what) in (known or {}).items():
+            if values[name] is not None and values[name] not in existing:
+                problems.add(number, f"{source[name]} {values[name]!r} is no known {what}")
+        if not set(table.key) & set(skip):
+            key = tuple(values[k] for k in table.key)
+            if key in seen:
+                problems.add(number, f"{', '.join(str(k) for k in key)} occurs already in row {seen[key]}")
+            seen.setdefault(key, number)
+        rows.append(tuple(values.values()))
+    if not header_checked and path.suffix == ".csv":
+        missing_header = [source[c.name] for c in columns if source[c.name] not in read_text(path).split("\n")[0]]
+        if missing_header:
+            raise LandingError(f"{path}: column {', '.join(missing_header)} is missing from the header")
+    problems.raise_if_any()
+    return pl.DataFrame(rows, schema={c.name: table.schema[c.name] for c in columns}, orient="row")
+
+
+def _value(column: Column, value: Any, row: int, problems: Problems, name: str) -> Any:
+    """One cell as the column's Python type; problems are noted and None returned."""
+    if isinstance(value, str):
+        # Line ends and decomposed letters differ between the systems files come from; identifiers must not.
+        value = unicodedata.normalize("NFC", value).strip()
+    if value is None or value == "":
+        if not column.nullable:
+            problems.add(row, f"{name} is empty")
+        return None
+    try:
+        if column.type == "DATE":
+            return value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value)[:10])
+        if column.type in ("TINYINT", "INTEGER", "BIGINT"):
+            number = float(value) if isinstance(value, float) else int(str(value))
+            if number != int(number) or isinstance(value, bool):
+                raise ValueError(value)
+            return int(number)
+        if column.type == "VARCHAR":
+            if isinstance(value, dict | list | bool):
+                raise ValueError(value)
+            return str(value).encode("utf-8", "replace").decode("utf-8")
+    except ValueError:
+        expected = {"DATE": "a date such as 2026-03-31", "VARCHAR": "text"}.get(column.type, "a whole number")
+        problems.add(row, f"{name} is {value!r}; expected {expected}")
+        return None
+    raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
+
+
+def read_yaml(path: Path, model: type[ModelT]) -> ModelT:
+    """A YAML file as a pydantic model. Raises LandingError with the line (syntax) or the path inside the file."""
+    try:
+        data = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise LandingError(f"{path}: row {mark.line + 1 if mark else '?'}: not YAML: {error}") from error
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        shown = [f"{'.'.join(str(p) for p in e['loc']) or 'file'}: {e['msg']}" for e in error.errors()[:MAX_SHOWN]]
+        raise LandingError(f"{path}: {'; '.join(shown)}") from error

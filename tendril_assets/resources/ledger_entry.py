@@ -1,0 +1,116 @@
+"""One line of the reply ledger: its fields, its statuses and its JSON form.
+
+A line is one JSON object. ``v`` is the schema version; the other fields are the columns of ``judge_calls`` and ``detail``.
+``sequence`` is stored in the line, so that taking lines out of a segment renumbers nothing. ``cost`` is a decimal text:
+a binary float would not add up to the invoice. Times are UTC, without zone, to the microsecond.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+# A final answer was paid for and would come back the same at temperature 0: it is asked again only by name.
+# Failures were not answered; they are open again in the next run.
+FINAL_STATUSES = ("answered", "truncated", "filtered")
+FAILURE_STATUSES = ("empty", "error", "bad_body")
+STATUSES = FINAL_STATUSES + FAILURE_STATUSES
+
+DETAIL_CHARACTERS = 500
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """The outcome of one request, after all attempts at it; the fields are explained in table ``judge_calls``.
+
+    ``cost``: USD over all attempts, None where the gateway did not say, 0 where it was free. ``detail``: of a failure, at
+    most the first 500 characters of the reply body. ``sequence`` is given by the writer.
+
+    Raises ValueError for an unknown status, an empty key, a negative or non-finite cost, or a time without zone.
+    """
+
+    request_key: str
+    purpose: str
+    model: str
+    status: str
+    attempts: int
+    seconds: float
+    called_at: datetime
+    answered_model: str | None = None
+    provider: str | None = None
+    http_status: int | None = None
+    finish_reason: str | None = None
+    content: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: Decimal | None = None
+    detail: str | None = None
+    sequence: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"unknown status {self.status!r}; a ledger entry has one of {', '.join(STATUSES)}")
+        if not self.request_key:
+            raise ValueError("a ledger entry needs a request key")
+        if self.cost is not None and not (self.cost.is_finite() and self.cost >= 0):
+            raise ValueError(f"cost {self.cost} is no amount of money; an unknown cost is None")
+        if self.called_at.tzinfo is None:
+            raise ValueError("called_at needs a time zone: use datetime.now(UTC)")
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the request counts as answered and is not asked again."""
+        return self.status in FINAL_STATUSES
+
+    def to_line(self, sequence: int) -> bytes:
+        """The entry as one UTF-8 line with its newline. Lone surrogates become U+FFFD: UTF-8 has no form for them."""
+        text = _encode(
+            {
+                "v": SCHEMA_VERSION,
+                "sequence": sequence,
+                "request_key": self.request_key,
+                "purpose": self.purpose,
+                "model": self.model,
+                "answered_model": self.answered_model,
+                "provider": self.provider,
+                "status": self.status,
+                "http_status": self.http_status,
+                "finish_reason": self.finish_reason,
+                "content": self.content,
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": self.completion_tokens,
+                "cached_tokens": self.cached_tokens,
+                "cost": None if self.cost is None else format(self.cost, "f"),
+                "attempts": self.attempts,
+                "seconds": round(self.seconds, 6),
+                "called_at": self.called_at.astimezone(UTC).isoformat(timespec="microseconds")[:26],
+                "detail": None if self.detail is None else self.detail[:DETAIL_CHARACTERS],
+            }
+        )
+        try:
+            return (text + "\n").encode()
+        except UnicodeEncodeError:
+            return (_SURROGATE.sub("\ufffd", text) + "\n").encode()
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "LedgerEntry":
+        """Read one line back. Raises ValueError where it is no entry, or one of a newer schema."""
+        fields: Any = json.loads(line)
+        if not isinstance(fields, dict):
+            raise ValueError("the line is no JSON object")
+        version = fields.pop("v", None)
+        if version != SCHEMA_VERSION:
+            raise ValueError(f"schema version {version!r}; this program reads version {SCHEMA_VERSION}")
+        try:
+            fields["called_at"] = datetime.fromisoformat(fields["called_at"]).replace(tzinfo=UTC)
+            fields["cost"] = None if fields["cost"] is None else Decimal(fields["cost"])
+            return cls(**fields)
+        except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+            raise ValueError(f"fields do not fit: {error!r}") from error

@@ -1,0 +1,187 @@
+"""Running a collection's job in this process, with live progress, on the same instance the UI reads.
+
+Steps run one after the other here: each multiprocess step would cost about 2 CPU seconds of start-up.
+"""
+
+import contextlib
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dagster as dg
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tendril_assets.errors import SettingsError
+from tendril_assets.settings import Settings
+
+PID_TAG = "tendril/pid"
+START_TAG = "tendril/process_started"
+
+
+def ensure_dagster_home(settings: Settings) -> Path:
+    """Set and prepare DAGSTER_HOME where it is unset: ``TENDRIL_HOME/dagster`` with the project's instance settings.
+
+    Raises:
+        SettingsError: it is set to a relative path or to no folder.
+    """
+    given = os.environ.get("DAGSTER_HOME")
+    if given:
+        home = Path(given)
+        if not home.is_absolute() or not home.is_dir():
+            raise SettingsError(f"DAGSTER_HOME={given!r} should be the absolute path of an existing folder, or unset")
+        return home
+    home = settings.home / "dagster"
+    home.mkdir(parents=True, exist_ok=True)
+    package = Path(__file__).resolve().parent
+    shipped = next(p for p in (package / "_dagster.yaml", package.parent / "dagster.yaml") if p.is_file())
+    if not (home / "dagster.yaml").exists():
+        shutil.copyfile(shipped, home / "dagster.yaml")
+    os.environ["DAGSTER_HOME"] = str(home)
+    return home
+
+
+def _process_started(pid: int) -> str | None:
+    """Start time of a process in clock ticks since boot, or None if it is gone: tells a reused process id apart."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    fields = stat.rsplit(")", 1)[1].split()
+    return None if fields[0] == "Z" else fields[19]
+
+
+def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Mark runs of command-line processes that were killed as failed, and free the pool slots they still hold.
+
+    Without this the next run would wait for ever for a slot that nobody gives back.
+    """
+    unfinished = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
+    ended = []
+    for run in instance.get_runs(filters=dg.RunsFilter(statuses=unfinished)):
+        pid, started = run.tags.get(PID_TAG), run.tags.get(START_TAG)
+        if pid is None or _process_started(int(pid)) == started:
+            continue
+        instance.report_run_failed(run, f"process {pid} ended before its run did (killed or out of memory)")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        ended.append(run.run_id)
+    return ended
+
+
+@dataclass
+class RunOutcome:
+    run_id: str
+    success: bool
+    seconds: float
+    steps: int
+    errors: list[str] = field(default_factory=list)
+    failed_checks: list[str] = field(default_factory=list)
+
+
+class _Watcher:
+    """Follows one run's event log in a thread and draws it."""
+
+    def __init__(self, instance: dg.DagsterInstance, run_id: str, total: int, console: Console) -> None:
+        self._instance, self._run_id, self._total, self._console = instance, run_id, total, console
+        self._cursor: str | None = None
+        self._stop = threading.Event()
+        self._started: dict[str, float] = {}
+        self._done = 0
+        self.errors: list[str] = []
+        self.failed_checks: list[str] = []
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("[dim]{task.fields[message]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[None]:
+        with self._progress:
+            self._task = self._progress.add_task("starting", total=self._total, message="")
+            thread = threading.Thread(target=self._follow, daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                self._stop.set()
+                thread.join(timeout=10)
+                self._drain()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(0.4):
+            self._drain()
+
+    def _drain(self) -> None:
+        page = self._instance.get_records_for_run(self._run_id, cursor=self._cursor, limit=500)
+        while page.records:
+            for record in page.records:
+                self._show(record.event_log_entry)
+            self._cursor = page.cursor
+            page = self._instance.get_records_for_run(self._run_id, cursor=self._cursor, limit=500)
+
+    def _show(self, entry: dg.EventLogEntry) -> None:
+        event = entry.dagster_event
+        step = entry.step_key or ""
+        if event is None:
+            if step:
+                self._progress.update(self._task, message=entry.user_message[:100])
+                if not self._console.is_terminal:
+                    self._console.print(f"    {step}: {entry.user_message}", markup=False, highlight=False)
+            return
+        kind = event.event_type_value
+        if kind == "STEP_START":
+            self._started[step] = entry.timestamp
+            self._progress.update(self._task, description=step, message="")
+        elif kind in ("STEP_SUCCESS", "STEP_FAILURE", "STEP_SKIPPED"):
+            self._done += 1
+            self._progress.update(self._task, completed=self._done)
+            mark = {"STEP_SUCCESS": "[green]done[/]", "STEP_FAILURE": "[red]failed[/]"}.get(kind, "[yellow]skipped[/]")
+            seconds = entry.timestamp - self._started.get(step, entry.timestamp)
+            self._console.print(f"[{self._done:>2}/{self._total}] {mark} {step} ({seconds:.1f} s)", highlight=False)
+            if kind == "STEP_FAILURE":
+                self.errors.append(f"{step}: {_cause(event)}")
+        elif kind == "ASSET_CHECK_EVALUATION":
+            evaluation = event.asset_check_evaluation_data
+            if not evaluation.passed:
+                name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name}"
+                self.failed_checks.append(f"{name} ({evaluation.severity.value})")
+
+
+def _cause(event: dg.DagsterEvent) -> str:
+    error = event.step_failure_data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else (event.message or "unknown error")
+
+
+def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
+    """Execute one job in this process, following it live; failures are in the outcome, not raised."""
+    instance = dg.DagsterInstance.get()
+    for run_id in end_dead_runs(instance):
+        console.print(f"[yellow]run {run_id[:8]} was cut off earlier; going on where it stood[/]")
+    job = definitions.resolve_job_def(job_name)
+    run_id = str(uuid.uuid4())
+    watcher = _Watcher(instance, run_id, len(job.nodes), console)
+    begin = time.monotonic()
+    with watcher.following():
+        result = job.execute_in_process(
+            instance=instance,
+            run_id=run_id,
+            raise_on_error=False,
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            tags={PID_TAG: str(os.getpid()), START_TAG: _process_started(os.getpid()) or ""},
+        )
+    return RunOutcome(
+        run_id, result.success, time.monotonic() - begin, len(job.nodes), watcher.errors, watcher.failed_checks
+    )

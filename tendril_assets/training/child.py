@@ -1,0 +1,82 @@
+"""The training process: ``python -m tendril_assets.training.child job.json``.
+
+Started by the model's asset through Dagster Pipes, or by hand, on this machine or another that has the job's files. It
+dies with its parent, so a stopped run leaves no process on the GPU; the next start resumes from the last checkpoint.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from dagster_pipes import PipesContext, PipesEnvVarParamsLoader, open_dagster_pipes
+
+from tendril_assets.errors import TendrilError
+from tendril_assets.training.fit import fit
+from tendril_assets.training.job import TrainingJob
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def die_with_parent() -> None:
+    """Ask the kernel for SIGKILL when the starting process ends. Linux only; elsewhere a stopped run must be ended by hand."""
+    if not sys.platform.startswith("linux"):
+        return
+    parent = os.getppid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    if os.getppid() != parent:  # the parent ended before the request was made
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status 0 after a result is in place, 1 after an error of this product, 2 for a wrong call."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m tendril_assets.training.child JOB.json\n")
+        return 2
+    die_with_parent()
+    path = Path(arguments[0])
+    if not PipesEnvVarParamsLoader().is_dagster_pipes_process():
+        try:
+            fit(TrainingJob.read(path), _to_stderr)
+        except TendrilError as error:
+            _to_stderr(f"{type(error).__name__}: {error}")
+            return 1
+        return 0
+    with open_dagster_pipes() as pipes:
+        _fit_with_pipes(path, pipes)
+    return 0
+
+
+def _fit_with_pipes(path: Path, pipes: PipesContext) -> None:
+    result = fit(TrainingJob.read(path), pipes.log.info)
+    pipes.report_asset_materialization(
+        data_version=result["weights_sha256"],
+        metadata={
+            name: result[name]
+            for name in (
+                "best_step",
+                "best_value",
+                "base_value",
+                "steps",
+                "examples",
+                "truncated_inputs",
+                "max_length",
+                "seconds",
+                "config_hash",
+                "data_hash",
+            )
+        },
+    )
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

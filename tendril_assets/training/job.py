@@ -1,0 +1,135 @@
+"""One training job as a file: everything the training process needs, so that it runs anywhere.
+
+The identity of a trained model is two hashes. ``config_hash`` covers what the recipe and the model say and nothing
+about where or how fast the work runs; ``data_hash`` covers the rows of the exchange files, not their bytes, so that
+another Parquet writer makes nothing stale.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from tendril_assets.errors import TrainingError
+from tendril_assets.spec import ModelSpec, TrainingSpec
+from tendril_assets.training.examples import ExchangeSet
+
+# Raised whenever the training process computes something else from the same recipe and data.
+TRAINER_VERSION = "1"
+JOB_FILE = "job.json"
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """``folder`` receives the result; ``exchange`` maps the parts of ``ExchangeSet`` to Parquet files."""
+
+    model: str
+    folder: Path
+    exchange: dict[str, Path]
+    recipe: TrainingSpec
+    spec: ModelSpec
+    subsets: tuple[str, ...]
+    seed: int
+    scope: Literal["group", "collection"] = "group"
+
+    @property
+    def config_hash(self) -> str:
+        """SHA-256, hex. The licence is left out: it changes what one may do with the weights, not the weights."""
+        identity = {
+            "trainer": TRAINER_VERSION,
+            "recipe": self.recipe.model_dump(mode="json"),
+            "model": self.spec.model_dump(mode="json", exclude={"licence"}),
+            "subsets": self.subsets,
+            "seed": self.seed,
+            "scope": self.scope,
+        }
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def accumulation(self) -> int:
+        """Micro-batches per optimiser step.
+
+        Raises:
+            TrainingError: the model's batch does not divide the recipe's effective batch.
+        """
+        steps, rest = divmod(self.recipe.effective_batch, self.spec.batch)
+        if rest or not steps:
+            raise TrainingError(
+                f"model {self.model}: batch {self.spec.batch} does not divide the effective batch "
+                f"{self.recipe.effective_batch}; change models.{self.model}.batch in the specification"
+            )
+        return steps
+
+    def write(self, path: Path) -> Path:
+        """Write the job as JSON, atomically."""
+        document = {
+            "model": self.model,
+            "folder": str(self.folder),
+            "exchange": {name: str(file) for name, file in self.exchange.items()},
+            "recipe": self.recipe.model_dump(mode="json"),
+            "spec": self.spec.model_dump(mode="json"),
+            "subsets": list(self.subsets),
+            "seed": self.seed,
+            "scope": self.scope,
+        }
+        return write_json(path, document)
+
+    @classmethod
+    def read(cls, path: Path) -> "TrainingJob":
+        """Raises TrainingError for a file that is missing, not JSON, or not a job."""
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                model=raw["model"],
+                folder=Path(raw["folder"]),
+                exchange={name: Path(file) for name, file in raw["exchange"].items()},
+                recipe=TrainingSpec.model_validate(raw["recipe"]),
+                spec=ModelSpec.model_validate(raw["spec"]),
+                subsets=tuple(raw["subsets"]),
+                seed=raw["seed"],
+                scope=raw["scope"],
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TrainingError(f"{path} is no training job: {error!r}. Materialise the model's asset again") from error
+
+
+def read_exchange(files: dict[str, Path]) -> ExchangeSet:
+    """Raises TrainingError naming the file that is missing or unreadable."""
+    frames = {}
+    for name in ExchangeSet._fields:
+        path = files.get(name)
+        if path is None or not path.is_file():
+            raise TrainingError(f"exchange file {name!r} is missing at {path}: materialise training_examples first")
+        try:
+            frames[name] = pl.read_parquet(path)
+        except pl.exceptions.PolarsError as error:
+            raise TrainingError(f"exchange file {path} cannot be read: {error}") from error
+    return ExchangeSet(**frames)
+
+
+def data_hash(exchange: ExchangeSet) -> str:
+    """SHA-256, hex, over the names, columns and rows of the exchange frames, in their order."""
+    digest = hashlib.sha256()
+    for name, frame in exchange._asdict().items():
+        digest.update(json.dumps([name, frame.columns]).encode())
+        digest.update(frame.write_ndjson().encode())
+    return digest.hexdigest()
+
+
+def write_json(path: Path, document: object) -> Path:
+    """Write to a temporary name in the same folder, fsync, rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8") as stream:
+            json.dump(document, stream, ensure_ascii=False, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path

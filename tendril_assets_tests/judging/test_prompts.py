@@ -1,0 +1,94 @@
+"""Guidelines: whole, hashed, rendered without touching the texts."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendril_assets.errors import SettingsError
+from tendril_assets.judging.prompts import Template, load_guideline, parse_guideline, read_prompt, render
+
+bounded = settings(max_examples=50, deadline=None)
+NAMES = ["de_short", "de_medium", "de_long"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_guideline_states_the_scale_and_ends_with_the_passage(name):
+    guideline = load_guideline(name)
+    for line in ("0 = nicht relevant", "1 = teilweise relevant", "2 = relevant"):
+        assert line in guideline.system
+    system, user = render(guideline, "Q", "P")
+    assert system == {"role": "system", "content": guideline.system}
+    assert user["content"] == "<query>Q</query>\n\n<passage>P</passage>"
+    assert len(guideline.hash) == 16
+
+
+def test_the_guidelines_grow_and_differ():
+    loaded = [load_guideline(name) for name in NAMES]
+    assert [len(g.system) for g in loaded] == sorted(len(g.system) for g in loaded)
+    assert len({g.hash for g in loaded}) == 3
+
+
+@bounded
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_texts_go_in_as_they_are(query, passage):
+    user = render(load_guideline("de_short"), query, passage)[1]["content"]
+    assert user == "<query>" + query + "</query>\n\n<passage>" + passage + "</passage>"
+
+
+def test_braces_and_placeholders_in_texts_are_plain_characters():
+    user = render(load_guideline("de_short"), "{passage} {0} {{x}}", "{query} %s {unclosed")[1]["content"]
+    assert user == "<query>{passage} {0} {{x}}</query>\n\n<passage>{query} %s {unclosed</passage>"
+
+
+@pytest.mark.parametrize("text", ["{a}", "{a}{b}{a}", "a b"])
+def test_a_template_names_each_field_once(text):
+    with pytest.raises(SettingsError, match="each of a, b must stand there once"):
+        Template.parse(text, ("a", "b"), "test")
+
+
+def test_unknown_guidelines_are_named_with_the_known_ones():
+    with pytest.raises(SettingsError, match="has: de_long, de_medium, de_short"):
+        load_guideline("de_tiny")
+    with pytest.raises(SettingsError, match="no guideline name"):
+        load_guideline("../secrets")
+
+
+GOOD = {"name": "toy", "version": "1", "language": "de", "system": "s", "hash": "0" * 16}
+
+
+@pytest.mark.parametrize(
+    ("user", "complaint"),
+    [
+        ("<passage>{passage}</passage> <query>{query}</query>", "must hold <query>"),
+        ("<query>{query}</query> {passage}", "must hold <query>"),
+        ("<query>{query}</query> <passage>{passage}</passage> Antworte.", "must come last"),
+    ],
+)
+def test_the_passage_must_come_last(user, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        parse_guideline({**GOOD, "user": user})
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("name: [", "is not YAML"),
+        ("name: toy\nversion: '1'\n", "exactly the fields"),
+        ("name: toy\nversion: 1\nlanguage: de\nsystem: s\nuser: u\n", "version must be a non-empty text"),
+        ("name: other\nversion: '1'\nlanguage: de\nsystem: s\nuser: u\n", "name and file must agree"),
+    ],
+)
+def test_malformed_prompt_files_are_refused(tmp_path, text, complaint):
+    path = tmp_path / "toy.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=complaint):
+        read_prompt(path)
+
+
+def test_any_change_of_a_prompt_changes_its_hash(tmp_path):
+    path = tmp_path / "toy.yaml"
+    text = "name: toy\nversion: '1'\nlanguage: de\nsystem: s\nuser: u\n"
+    path.write_text(text, encoding="utf-8")
+    before = read_prompt(path)["hash"]
+    path.write_text(text.replace("system: s", "system: s."), encoding="utf-8")
+    assert read_prompt(path)["hash"] != before

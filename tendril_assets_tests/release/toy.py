@@ -1,0 +1,286 @@
+"""A made-up collection, consistent in every table a release or a report reads, small enough to count by hand.
+
+12 projects were sampled: ``P-11`` is restricted, ``P-12`` gave no text, so 10 groups are in the corpus with 2 documents
+of 4 passages each: 80 passages. 8 queries: 3 areas, 5 criteria. Project i is judged against the queries i, i+1 and i+2
+(mod 8), so 3 x 8 = 24 pairs a group, 240 in all.
+"""
+
+import hashlib
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+
+SQL = Path(__file__).parents[2] / "sql"
+N_GROUPS, N_DOCUMENTS, N_PASSAGES = 10, 2, 4
+SUBJECTS = ("Holz aus nachhaltiger Forstwirtschaft", "Energieverbrauch der Geräte", "Transportwege der Lieferung")
+
+
+def spec(**changes) -> CollectionSpec:
+    body = {
+        "collection": "toy",
+        "group": "project",
+        "subsets": ["area_of_action", "criterion"],
+        "queries": {"summary": {"model": "maker/summary-1"}},
+        "judge": {"llm": {"model": "maker/judge-2"}},
+        "models": {
+            "mini": {
+                "base": "package:mini_weights",
+                "dimensions": 384,
+                "max_length": 256,
+                "query_prompt": "query: ",
+                "licence": "apache-2.0",
+            }
+        },
+        "release": {
+            "name": "toy-train",
+            "version": "1.0.0",
+            "title": "Toy-Train: judged passages",
+            "licence_name": "Toy Open RAIL-D License",
+        },
+    }
+    return CollectionSpec.model_validate(body | changes)
+
+
+def noise(*parts: object) -> float:
+    """A number in [0, 1) that depends on its arguments alone."""
+    return int(hashlib.sha256(repr(parts).encode()).hexdigest()[:8], 16) / 2**32
+
+
+def group(i: int) -> str:
+    return f"g-{i:020x}"
+
+
+def document(i: int, j: int) -> str:
+    return f"d-{i * 16 + j:020x}"
+
+
+def passage(i: int, j: int, k: int) -> str:
+    return f"p-{i * 256 + j * 16 + k:020x}"
+
+
+def query(n: int) -> str:
+    return f"q-area-{n}" if n < 3 else f"q-criterion-{n}"
+
+
+def level(n: int) -> str:
+    return "area_of_action" if n < 3 else "criterion"
+
+
+def tables() -> dict[str, pl.DataFrame]:
+    """Every declared table, filled or empty, by name."""
+    rows = {name: [] for name in TABLES}
+    _corpus(rows)
+    _judging(rows)
+    _training(rows)
+    _evaluation(rows)
+    return {name: TABLES[name].frame(rows[name]) for name in TABLES}
+
+
+def _corpus(rows: dict[str, list]) -> None:
+    for i in range(1, 13):
+        project, state = f"P-{i}", {11: "restricted", 12: "failed"}.get(i, "in_corpus")
+        rows["projects"].append((project, f"Beschaffung {i}", date(2026, 1, i), "de", None))
+        rows["sampled_projects"].append((project, group(i), i))
+        rows["project_status"].append((project, group(i), state, f"{i:016x}", 2, 2 * (i == 12), 10, 8, None))
+        for j in range(1, N_DOCUMENTS + 1):
+            rows["sampled_documents"].append((project, f"doc{j}.pdf", document(i, j), j))
+            outcome = "no_text_layer" if i == 12 else "ok"
+            rows["document_status"].append((project, f"doc{j}.pdf", outcome, None, 3, [], [], 900, 0.2, "1"))
+    rows["restricted_projects"].append(
+        ("P-11", "doc1.pdf", 1, "de", "offer_only", "Die Unterlagen dienen einzig der Offertstellung.")
+    )
+    for i in range(1, 12):
+        for j in range(1, N_DOCUMENTS + 1):
+            for k in range(1, N_PASSAGES + 2):
+                pid, project = passage(i, j, k), f"P-{i}"
+                text = f"{SUBJECTS[(i + k) % 3]}: Anforderung {i}.{j}.{k} an die Anbieterin <PERSON_1>."
+                rows["passages"].append((pid, project, f"doc{j}.pdf", k, k, text, len(text)))
+                kept = k <= N_PASSAGES
+                reason = None if kept else ("near_duplicate" if j == 1 else "too_short")
+                cause = passage(i, j, 1) if reason == "near_duplicate" else None
+                rows["passage_decisions"].append((pid, project, kept, reason, None if kept else 0.9, cause, "1"))
+                if kept and i <= N_GROUPS:
+                    rows["corpus"].append((pid, text, group(i), document(i, j), k))
+        rows["anonymized_entities"].append((f"P-{i}", "doc1.pdf", "PERSON", 7))
+    for n in range(8):
+        rows["queries"].append(
+            (query(n), f"{SUBJECTS[n % 3]} bevorzugen ({n})", level(n), f"Catalog_{n % 4}", f"area-{n % 3}")
+        )
+        rows["test_queries"].append((f"t-{n}", f"Frage {n}", level(n), f"Catalog_{n % 5}", None))
+    rows["area_summaries"].extend((f"area-{n}", "ok", "Kurz.", 1, "maker/summary-1", f"s{n}") for n in range(3))
+    rows["test_projects"].extend((f"T-{i}",) for i in range(6))
+    rows["test_corpus"].append((f"p-{1:020d}t", "Prüftext", f"g-test{0:015d}", None, 1))
+
+
+def _judging(rows: dict[str, list]) -> None:
+    sequence = 0
+    for i in range(1, N_GROUPS + 1):
+        rows["splits"].append((group(i), "validation" if i == 10 else "train"))
+        for n in sorted({(i + step) % 8 for step in range(3)}):
+            rows["project_queries"].append((f"P-{i}", group(i), query(n), level(n)))
+            for j in range(1, N_DOCUMENTS + 1):
+                for k in range(1, N_PASSAGES + 1):
+                    pair = (query(n), passage(i, j, k), group(i))
+                    grade, key = grade_of(i, j, k, n), f"k{sequence:063x}"
+                    rows["candidates"].append((*pair, key))
+                    rows["judgments"].append((*pair, key, "ok", grade, "1"))
+                    rows["qrels"].append((*pair, grade))
+                    rows["judge_calls"].append(_call(key, sequence, "judge", "maker/judge-2", str(grade)))
+                    sequence += 1
+    for n in range(3):
+        call = _call(f"s{n}", sequence, "area_summary", "maker/summary-1", "Kurz.")
+        rows["judge_calls"].append((*call[:14], None, *call[15:]))
+        sequence += 1
+    for lvl, graded, binary, alpha in (
+        ("all", 0.52, 0.64, 0.58),
+        ("area_of_action", 0.48, 0.62, 0.57),
+        ("criterion", 0.53, 0.65, 0.59),
+    ):
+        for scale, value in (("graded", graded), ("binary", binary)):
+            table = "[[41,6,1],[5,14,4],[1,5,13]]" if scale == "graded" else "[[41,7],[6,36]]"
+            rows["judge_agreement"].append(
+                (lvl, scale, "kappa", "judge_vs_curated", value, value - 0.1, value + 0.09, 90, 2, None, table)
+            )
+            rows["judge_agreement"].append(
+                (lvl, scale, "alpha", "annotators", alpha, alpha - 0.07, alpha + 0.06, 90, 0, None, None)
+            )
+    rows["judge_agreement"].append(
+        (
+            "area_of_action",
+            "binary",
+            "kappa_quadratic",
+            "judge_vs_curated",
+            None,
+            None,
+            None,
+            4,
+            0,
+            "single_class",
+            None,
+        )
+    )
+
+
+def grade_of(i: int, j: int, k: int, n: int) -> int:
+    """Two of eight passages of a pair (group, query) are relevant: the first of document 1 fully, of document 2 partly."""
+    return {(1, 1): 2, (2, 1): 1}.get((j, k), 0)
+
+
+def _call(key: str, sequence: int, purpose: str, model: str, content: str) -> tuple:
+    when = datetime(2026, 10, 5, 8, sequence % 60, sequence // 60)
+    return (
+        key,
+        sequence,
+        purpose,
+        model,
+        model,
+        "provider-a",
+        "answered",
+        200,
+        "stop",
+        content,
+        420,
+        3,
+        256,
+        Decimal("0.000120000"),
+        1,
+        0.8,
+        when,
+    )
+
+
+def _training(rows: dict[str, list]) -> None:
+    for i in range(1, N_GROUPS):
+        for n in sorted({(i + step) % 8 for step in range(3)}):
+            negatives = [passage(i, 1, 2), passage(i, 1, 3), passage(i, 2, 2)]
+            used = n not in (5, 7)
+            reason = None if used else "balance"
+            rows["training_examples"].append((query(n), level(n), group(i), passage(i, 1, 1), negatives, used, reason))
+    rows["trained_models"].append(
+        (
+            "mini",
+            "package:mini_weights",
+            None,
+            "c" * 16,
+            "d" * 16,
+            "models/mini",
+            168,
+            0.823,
+            0.62,
+            20,
+            1,
+            224,
+            512.0,
+            '{"sentence-transformers": "6.0.1", "torch": "2.13.0"}',
+        )
+    )
+    curve = {0: 0.62, 56: 0.741, 112: 0.802, 168: 0.823, 224: 0.817}
+    for step, value in curve.items():
+        for measure, shift in (
+            ("balanced_ndcg@10", 0.0),
+            ("ndcg@10:area_of_action", -0.03),
+            ("ndcg@10:criterion", 0.03),
+        ):
+            rows["learning_curves"].append(("mini", step, measure, value + shift))
+    for step in range(4, 225, 4):
+        loss = 0.35 + 0.9 / (1 + step / 30) + 0.08 * noise("loss", step)
+        rows["learning_curves"].append(("mini", step, "loss", loss))
+        rate = 1e-5 * (step / 22 if step < 22 else (224 - step) / 202)
+        rows["learning_curves"].append(("mini", step, "learning_rate", rate))
+
+
+SYSTEMS = {"bm25": 0.421, "mini_base": 0.547, "mini_tuned": 0.642}
+MEASURES = {"ndcg@10": 0.0, "recall@10": 0.12, "recall@100": 0.35, "mrr@10": 0.02, "p@10": -0.2, "judged@10": 0.3}
+
+
+def _evaluation(rows: dict[str, list]) -> None:
+    for system, centre in SYSTEMS.items():
+        for measure, shift in MEASURES.items():
+            for lvl, offset in (("all", 0.0), ("area_of_action", -0.025), ("criterion", 0.025)):
+                values = []
+                for g in range(33):
+                    wobble = 0.3 * (noise(g, lvl) - 0.5) + 0.16 * (noise(system, g, lvl, measure) - 0.5)
+                    value = min(1.0, max(0.0, centre + shift + offset + wobble))
+                    values.append(value)
+                    rows["group_scores"].append((system, f"g-test{g:015d}", lvl, measure, value, 6))
+                mean = sum(values) / len(values)
+                rows["system_scores"].append((system, lvl, measure, mean, mean - 0.045, mean + 0.043, 33, 198, 12))
+        for n in range(8):
+            value = noise(system, n)
+            rows["query_scores"].append((system, f"t-{n}", f"g-test{0:015d}", level(n), "ndcg@10", value, 3))
+    for baseline, centre in (("mini_base", 0.095), ("bm25", 0.221)):
+        for measure in MEASURES:
+            for lvl in ("all", "area_of_action", "criterion"):
+                low = centre - (0.12 if measure == "p@10" else 0.03)
+                p = 0.12 if measure == "p@10" else 0.0004
+                rows["comparisons"].append(
+                    ("mini_tuned", baseline, lvl, measure, centre, low, centre + 0.035, p, p, 33)
+                )
+
+
+def database(frames: dict[str, pl.DataFrame] | None = None) -> duckdb.DuckDBPyConnection:
+    """The tables in memory, in schema ``toy``, which is also the search path: as the warehouse serves them."""
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA toy; SET schema = 'toy'")
+    for name, frame in (tables() if frames is None else frames).items():
+        columns = ", ".join(f'"{c.name}" {c.type}' for c in TABLES[name].columns)
+        con.execute(f'CREATE TABLE "{name}" ({columns})')
+        con.register("incoming", frame)
+        con.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming')
+        con.unregister("incoming")
+    return con
+
+
+def reader(con: duckdb.DuckDBPyConnection):
+    """``read(name, **params)`` over the files of ``sql/release``."""
+
+    def read(name: str, **params) -> pl.DataFrame:
+        return con.sql((SQL / "release" / f"{name}.sql").read_text(encoding="utf-8"), params=params or None).pl()
+
+    return read
