@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from tendril_assets.defs import DEFAULT_COLLECTION
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
 
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--collection", default="tenders", show_default=True, help="Folder name under defs/.")(function)
+    return click.option("--collection", default=DEFAULT_COLLECTION, show_default=True, help="Folder name under defs/.")(function)
 
 
 def _prepare(settings: Settings) -> Settings:
@@ -114,7 +115,7 @@ def demo(collection: str) -> None:
 
 
 @main.command()
-@click.argument("job", default="tenders")
+@click.argument("job", default=DEFAULT_COLLECTION)
 def run(job: str) -> None:
     """Run one JOB (a collection, or <collection>_corpus) in this process, against the configured gateway."""
     settings = _prepare(Settings.from_env())

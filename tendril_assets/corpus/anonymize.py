@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tendril_assets.corpus.personal_words import COMMON_WORDS
+
 RULE_VERSION = "1"
 
 # Label of a detector -> tag in the placeholder. What is not here is not masked: a tender's dates and the buyer's own
@@ -33,6 +35,11 @@ TAGS = {
     "secret": "SECRET",
 }
 PLACEHOLDER = re.compile(r"<(" + "|".join(sorted(set(TAGS.values()))) + r")_(\d+)>")
+# Numbers of norms and positions (SN 640 480a, NPK 111.222.333, BKP 271.1) are content, whatever they look like.
+REFERENCE = re.compile(
+    r"\b(?:SN|SIA|NPK|CAN|BKP|CFC|CCC|eBKP(?:-[HT])?|EN|ISO|DIN|VSS|ASTRA|CPV|Pos(?:\.|ition(?:en)?)?|Art\.|Ziff\.)"
+    r"(?:[ /-](?:EN|ISO|SN|SIA|VSS))*[ \u00a0-]?\d+(?:[.\-/:]\d+)*(?:[ \u00a0]\d{3})?[a-z]?(?![\w])"
+)
 # Hides placeholders from detectors: neither letter, digit nor blank, and not part of any address pattern.
 _HIDDEN = ">"
 
@@ -107,24 +114,27 @@ def residual(text: str, detector: Detector) -> list[Span]:
 def prepare(text: str) -> str:
     """NFC, soft hyphens removed, addresses broken at a line end joined. Applying it twice changes nothing."""
     text = unicodedata.normalize("NFC", text.replace("\u00ad", ""))
-    while (joined := _BROKEN_ADDRESS.sub(_join, text)) != text:
-        text = joined
+    before = None
+    while text != before:
+        before = text
+        for broken in _BROKEN_ADDRESS:
+            text = broken.sub(r"\1", text)
     return text
 
 
-# A token broken at a line end, one of whose halves shows that it is an e-mail or web address. The hyphen goes only
-# where it was put in by the break; which one it was cannot be told, and the whole address is masked in either case.
-_BROKEN_ADDRESS = re.compile(
-    r"(?P<head>[\w.%+-]+@[\w.-]*|(?:https?://|www\.)[^\s<>()]*|[\w.%+]*)-[ \t]*\n[ \t]*(?P<tail>[\w.%+/-]*)(?P<at>@\w)?"
+# E-mail and web addresses broken at a line end, with the hyphen of the break or without one. Whether a hyphen was part
+# of the address cannot be told; the whole address is masked in either case.
+_BREAK = r"[ \t]*\n[ \t]*"
+_BROKEN_ADDRESS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<![\w.%+-])([\w.%+-]+)-{_BREAK}(?=[\w.%+-]*@\w)",
+        rf"(@[\w.-]*)-{_BREAK}(?=[\w.-]*\.[A-Za-z]{{2,}})",
+        rf"(\w@){_BREAK}(?=[\w-]+\.[A-Za-z]{{2,}})",
+        rf"(\w){_BREAK}(?=@[\w-]+\.[A-Za-z]{{2,}})",
+        rf"((?:https?://|\bwww\.)[^\s<>()]*)-{_BREAK}(?=[^\s<>()]*[/.]\w)",
+    )
 )
-
-
-def _join(match: re.Match[str]) -> str:
-    head, tail, at = match["head"], match["tail"], match["at"] or ""
-    is_address = "@" in head or head.lower().startswith(("http", "www.")) or bool(at)
-    if not is_address or not head or not (tail or at):
-        return match[0]
-    return head + tail + at
 
 
 def hide_placeholders(text: str) -> str:
@@ -133,11 +143,13 @@ def hide_placeholders(text: str) -> str:
 
 
 def _resolve(spans: Sequence[Span], text: str) -> list[Span]:
-    """Spans that overlap become one, labelled as the longest of them; placeholders are cut out."""
+    """Spans that overlap become one, labelled as the longest of them; placeholders are cut out, references left."""
     taken = [match.span() for match in PLACEHOLDER.finditer(text)]
+    references = [match.span() for match in REFERENCE.finditer(text)]
     pieces: list[Span] = []
     for span in spans:
-        if span.label in TAGS:
+        within = any(low <= span.start and span.end <= high for low, high in references)
+        if span.label in TAGS and not within:
             pieces += _outside(span, taken, text)
     pieces.sort(key=lambda s: (s.start, -s.end))
     merged: list[Span] = []
@@ -174,8 +186,9 @@ class _Session:
     def __init__(self, texts: Sequence[str]) -> None:
         self.counts: Counter[str] = Counter()
         self._placeholders: dict[tuple[str, str], str] = {}
-        self._persons: dict[str, set[str]] = {}  # last name -> normalised full names
-        self._known: re.Pattern[str] | None = None
+        self._namesakes: dict[str, set[str]] = {}  # last name -> keys of the full names that end in it
+        self._recognised: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
         self._highest: Counter[str] = Counter()
         for text in texts:
             for tag, number in PLACEHOLDER.findall(text):
@@ -183,29 +196,22 @@ class _Session:
 
     def learn(self, texts: Sequence[str], found: dict[int, list[Span]]) -> None:
         """Note the persons of this round before any is numbered, so that "Frau Muster" is "Anna Muster" everywhere."""
-        names: set[str] = set()
         for i, spans in found.items():
             for span in spans:
                 if span.label == "private_person":
-                    names.add(texts[i][span.start : span.end])
-        for name in names:
-            parts = name.split()
-            if len(parts) > 1:
-                self._persons.setdefault(parts[-1].casefold(), set()).add(_key(name))
-        wanted = {part for name in names for part in _recognisable(name)}
-        if self._known is not None:
-            wanted |= self._wanted
-        self._wanted = wanted
-        if wanted:
-            longest_first = sorted(wanted, key=lambda n: (-len(n), n))
-            self._known = re.compile(r"(?<!\w)(?:" + "|".join(re.escape(n) for n in longest_first) + r")(?!\w)")
+                    parts = texts[i][span.start : span.end].split()
+                    if len(parts) > 1:
+                        self._namesakes.setdefault(parts[-1].casefold(), set()).add(_key(" ".join(parts)))
+                    self._recognised.update(_recognisable(parts))
+        longest_first = sorted(self._recognised, key=lambda name: (-len(name), name))
+        forms = "|".join(r"\s+".join(map(re.escape, name.split())) for name in longest_first)
+        self._pattern = re.compile(rf"(?<!\w)(?:{forms})(?!\w)") if forms else None
 
     def repeats(self, text: str) -> list[Span]:
         """Other occurrences of persons found anywhere in the document."""
-        if self._known is None:
+        if self._pattern is None:
             return []
-        hidden = hide_placeholders(text)
-        return [Span(*match.span(), "private_person") for match in self._known.finditer(hidden)]
+        return [Span(*match.span(), "private_person") for match in self._pattern.finditer(hide_placeholders(text))]
 
     def mask(self, text: str, spans: Sequence[Span]) -> str:
         parts, at = [], 0
@@ -219,7 +225,7 @@ class _Session:
     def _placeholder(self, tag: str, surface: str) -> str:
         key = _key(surface)
         if tag == "PERSON" and " " not in key:
-            namesakes = self._persons.get(key, set())
+            namesakes = self._namesakes.get(key, set())
             if len(namesakes) == 1:
                 key = next(iter(namesakes))
         if (tag, key) not in self._placeholders:
@@ -232,31 +238,10 @@ def _key(surface: str) -> str:
     return " ".join(surface.casefold().split())
 
 
-def _recognisable(name: str) -> list[str]:
+def _recognisable(parts: Sequence[str]) -> list[str]:
     """Forms of a name that are safe to look for elsewhere: the whole of it, and a last name that is no common word."""
-    parts = name.split()
-    forms = [name] if len(parts) > 1 else []
+    forms = [" ".join(parts)] if len(parts) > 1 else []
     last = parts[-1] if parts else ""
     if len(last) >= 4 and last.casefold() not in COMMON_WORDS:
         forms.append(last)
     return forms
-
-
-# Last names that are also words of tender documents; alone, without title or first name, they are left as words.
-COMMON_WORDS = frozenset(
-    """acker amann ammann bach bauer baum baumann beck berg bergmann binder bischof boden brand braun brunnen brunner
-    burg busch dach decker dietrich eisen engel ernst fach feld fenster fischer fleischer forst förster frank frei
-    frey fried fuchs furrer gärtner garten gerber glas glaser graf grau gross grün gut haas haase hafner hahn hammer
-    hart haus heim herzog hof hofer holz huber hirsch horn hut jäger junge jung kaiser kalt kamm kanton keller kern
-    kirch klein klinge koch kohl könig korn kraft krämer kranz kreis krug kuhn kunz küng kunst kurz lager land lang
-    lange lehmann lehner leiter licht linde linden lindner maler markt maurer mauer meister meier metz metzger mohr
-    moos moser müller münster nagel neu neumann nord nuss ofen ost otto park pfeifer pfister platz preis rasen raum
-    rein reich richter riedel ring ritter rohr rose roth sand sattler schäfer schenk schild schloss schlosser schmid
-    schmidt schmied schneider schreiber schreiner schule schulz schumacher schuster schwarz seiler senn sommer sonne
-    spengler stadler stahl stark staub steiger stein steiner stern stock stoll storch strasse straub strom stucki süss
-    tanner taube teich thal ton tor trost turm vogel vogt voll wagner wahl wald walter wand weber weg weiss wenger
-    werk werner west wind winkel winkler winter wirt wirth wolf wolff wüest zaun zeller ziegler zimmer zimmermann zingg
-    zoll zug bureau service maison bois pont place ville dubois dupont fontaine fleur jardin marchand meunier boulanger
-    berger bosco casa chiesa conti costa ferrari ferro fiore fontana legno monte ponte prato riva rossi bianchi villa
-    test muster beispiel""".split()  # noqa: SIM905
-)

@@ -72,7 +72,7 @@ def _joined(row: Row) -> Row:
         # A bullet or number and its text are one, however wide the indent.
         if out and (gap < _MIN_GUTTER * height or (len(out) == 1 and gap < 6 * height and _MARKER.match(out[-1].text))):
             last = out.pop()
-            glue = "" if gap < 0.12 * height and gap > -height else " "
+            glue = "" if abs(gap) < 0.06 * height else " "
             text = f"{last.text}{glue}{span.text}"
             out.append(Span(text, last.x0, min(last.y0, span.y0), span.x1, max(last.y1, span.y1)))
         else:
@@ -92,25 +92,27 @@ def _blocks(spans: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
     plain: list[Row] = []
     i = 0
     while i < len(rows):
-        start, end, gaps = _zone(rows, i)
-        if not gaps or end - start < 2:
+        start, end, gaps = _zone(rows, i, lowest=i - len(plain))
+        if not gaps:
             plain.append(rows[i])
             i += 1
             continue
-        del plain[len(plain) - (i - start) :]
-        blocks += _paragraphs(plain)
+        blocks += _paragraphs(plain[: len(plain) - (i - start)])
         plain = []
         zone = rows[start:end]
         if _is_table(zone, gaps, rules):
+            # A line below that fills the first cell only is text that happens to be short, unless a rule holds it.
+            while not _rules_between(zone, gaps, rules) and not any(_cells(zone[-1], gaps)[1:]):
+                zone.pop()
             blocks.append(_table(zone, gaps, rules))
         else:
             blocks += _columns(zone, gaps, rules)
-        i = end
+        i = start + len(zone)
     return blocks + _paragraphs(plain)
 
 
-def _zone(rows: list[Row], seed: int) -> tuple[int, int, list[Gap]]:
-    """Rows start..end around ``seed`` that share the gutters of the seed row, and those gutters."""
+def _zone(rows: list[Row], seed: int, lowest: int) -> tuple[int, int, list[Gap]]:
+    """Rows start..end around ``seed`` that share its gutters, and those gutters; none where the seed stands alone."""
     height = median(span.height for span in rows[seed])
     gaps = [(a.x1, b.x0) for a, b in zip(rows[seed], rows[seed][1:], strict=False)]
     start, end = seed, seed + 1
@@ -119,13 +121,11 @@ def _zone(rows: list[Row], seed: int) -> tuple[int, int, list[Gap]]:
         if not left:
             break
         gaps, end = left, end + 1
-    while gaps and start > 0 and _near(rows[start - 1], rows[start]):
-        # Upwards only lines of the same zone: a title across the gutter ends it.
-        left = _shared(gaps, rows[start - 1], height)
-        if len(left) < len(gaps) or len(rows[start - 1]) > 1:
-            break
-        gaps, start = left, start - 1
-    return start, end, gaps
+    # Above the seed only lines of a right column matter: those of the left one are read first in any case.
+    while gaps and start > lowest and _near(rows[start - 1], rows[start]) and rows[start - 1][0].x0 >= gaps[0][1]:
+        start -= 1
+    both_sides = sum(sum(map(bool, _cells(row, gaps))) > 1 for row in rows[start:end])
+    return start, end, gaps if both_sides > 1 else []
 
 
 def _near(upper: Row, lower: Row) -> bool:
@@ -160,16 +160,20 @@ def _is_table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> bool:
         return True
     for column in zip(*(_cells(row, gaps) for row in zone), strict=True):
         lines = [cell for cell in column if cell]
-        if len(lines) < 2 or mean(len(line.split()) for line in lines[:-1]) < _MIN_PROSE_WORDS:
+        if mean(len(line.split()) for line in lines[:-1] or lines) < _MIN_PROSE_WORDS:
             return True
     return False
 
 
 def _rules_between(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> list[float]:
     """Heights of the ruled lines that run between two rows of the zone and across one of its gutters."""
-    top, bottom = max(s.y0 for s in zone[0]), min(s.y1 for s in zone[-1])
+    top, bottom = _middle(zone[0]), _middle(zone[-1])
     crossing = {r.y for r in rules if any(r.x0 <= x0 + 1 and r.x1 >= x1 - 1 for x0, x1 in gaps)}
-    return sorted((y for y in crossing if bottom - 1 <= y <= top + 1), reverse=True)
+    return sorted((y for y in crossing if bottom < y < top), reverse=True)
+
+
+def _middle(row: Row) -> float:
+    return mean((span.y0 + span.y1) / 2 for span in row)
 
 
 def _table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> str:
@@ -180,8 +184,7 @@ def _table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> str:
     band_of_last = -1
     for row in zone:
         cells = _cells(row, gaps)
-        middle = mean((span.y0 + span.y1) / 2 for span in row)
-        band = sum(middle < y for y in ruled)
+        band = sum(_middle(row) < y for y in ruled)
         continues = (band == band_of_last) if ruled else (not cells[0] and sum(map(bool, cells)) == 1)
         if table and continues:
             table[-1] = [flow([a, b], [True, True]) if a and b else a or b for a, b in zip(table[-1], cells, strict=True)]

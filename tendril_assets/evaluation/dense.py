@@ -3,7 +3,7 @@
 The models are sentence-transformers; that library and torch are imported when a model is loaded, never before.
 Cosines are computed in 64 bits from normalised float32 embeddings and rounded to ``ranking.DECIMALS`` decimals before
 they are ranked. Each distinct text is encoded once, so equal passages tie exactly; the order of the others does not
-depend on batch size or device unless two cosines lie within the noise of the encoder (about 1e-7 in float32).
+depend on batch size or device unless two cosines lie within the noise of the encoder (a few 1e-7 in float32).
 """
 
 import hashlib
@@ -169,6 +169,14 @@ class Encoder:
         positions = {text: row for row, text in enumerate(distinct)}
         return vectors[[positions[text] for text in texts]] if texts else vectors
 
+    def truncated(self, texts: Sequence[str], kind: Kind) -> int:
+        """How many of the distinct texts are longer, prompt and special tokens included, than the model reads."""
+        inputs = [self.prompt(kind) + text for text in sorted(set(texts))]
+        if not inputs:
+            return 0
+        lengths = [len(ids) for ids in self._model.tokenizer(inputs, truncation=False, verbose=False)["input_ids"]]
+        return sum(length > self._spec.max_length for length in lengths)
+
     def _encode_new(self, texts: list[str], kind: Kind) -> np.ndarray:
         encoded = self._model.encode(
             texts,
@@ -202,7 +210,7 @@ def load_encoder(
 def rank_dense(
     scopes: Sequence[Scope], encoder: Encoder, depth: int, on_progress: Progress | None = None
 ) -> pl.DataFrame:
-    """The run of a dense model over all scopes (``ranking.RUN_SCHEMA``): exact, cut at ``depth`` per query and group."""
+    """The run of a dense model over all scopes (``ranking.RUN_SCHEMA``): exact, at most ``depth`` rows per unit."""
     texts = [text for scope in scopes for text in scope.passages["text"]]
     asked = [text for scope in scopes for text in scope.queries["text"]]
     passages = encoder.encode(texts, "document", on_progress)

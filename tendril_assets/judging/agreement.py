@@ -24,7 +24,7 @@ MAX_UNDEFINED_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Agreement:
-    """One figure. ``n``: units it rests on; ``missing``: units left out; ``confusion``: rows first rater, columns second."""
+    """One figure over ``n`` units, ``missing`` more left out; ``confusion``: rows first rater, columns second."""
 
     value: float | None
     reason: str | None
@@ -75,7 +75,13 @@ def cohen_kappa(
 
 
 def kappa_of_table(
-    table: np.ndarray, weights: Weights = "none", *, missing: int = 0, resamples: int = 0, seed: int = 0, confidence: float = 0.95
+    table: np.ndarray,
+    weights: Weights = "none",
+    *,
+    missing: int = 0,
+    resamples: int = 0,
+    seed: int = 0,
+    confidence: float = 0.95,
 ) -> Agreement:
     """``cohen_kappa`` from a square table of counts."""
     n = int(table.sum())
@@ -103,8 +109,8 @@ def krippendorff_alpha(
 ) -> Agreement:
     """Krippendorff's alpha over units, each the sequence of marks its raters gave (None for a missing one).
 
-    Units with fewer than two marks are left out and counted. ``labels`` fixes the scale; by default the marks that occur.
-    The ordinal difference uses the frequencies of the marks that are paired, and of each resample its own.
+    Units with fewer than two marks are left out and counted. ``labels`` fixes the scale, by default the marks that
+    occur. The ordinal difference uses the frequencies of the marks that are paired, and of each resample its own.
     """
     kept = [tuple(mark for mark in unit if mark is not None) for unit in units]
     missing = sum(len(unit) < 2 for unit in kept)
@@ -129,7 +135,9 @@ def krippendorff_alpha(
     low = high = None
     if resamples:
         draws = np.random.default_rng(seed).multinomial(n, frequency / n, size=resamples)
-        low, high = _interval(_alphas(np.tensordot(draws.astype(float), coincidences, axes=1), scale, metric), confidence)
+        low, high = _interval(
+            _alphas(np.tensordot(draws.astype(float), coincidences, axes=1), scale, metric), confidence
+        )
     return Agreement(float(value), None, n, missing, None, low, high)
 
 

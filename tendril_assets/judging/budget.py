@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 import yaml
@@ -23,15 +24,28 @@ CHARACTERS_PER_TOKEN = 3.0
 FRAMING_TOKENS = 10
 # Reply plus reasoning. None: a reply without reasoning of about a summary's length or less.
 COMPLETION_TOKENS = {None: 200, "none": 20, "minimal": 100, "low": 400, "medium": 1200, "high": 3000}
+_MILLION = Decimal(1_000_000)
 PRICES = Path(__file__).parent / "prices.yaml"
+
+
+class TokenPrice(Protocol):
+    """USD per prompt token, per completion token and per request; what a router's price list gives."""
+
+    @property
+    def prompt(self) -> Decimal: ...
+    @property
+    def completion(self) -> Decimal: ...
+    @property
+    def request(self) -> Decimal: ...
 
 
 @dataclass(frozen=True)
 class Price:
-    """USD per million tokens."""
+    """A ``TokenPrice`` from the table in ``prices.yaml``."""
 
     prompt: Decimal
     completion: Decimal
+    request: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ class Estimate:
     usd_cap: Decimal | None = None
 
 
-def estimate(requests: pl.DataFrame, llm: LLMSpec, prices: Mapping[str, Price]) -> Estimate:
+def estimate(requests: pl.DataFrame, llm: LLMSpec, prices: Mapping[str, TokenPrice]) -> Estimate:
     """Estimate of asking each row of ``requests`` once.
 
     Args:
@@ -59,8 +73,13 @@ def estimate(requests: pl.DataFrame, llm: LLMSpec, prices: Mapping[str, Price]) 
     price = prices.get(llm.model)
     if price is None:
         return Estimate(calls, prompt, completion, None)
+    fixed = calls * price.request + prompt * price.prompt
     return Estimate(
-        calls, prompt, completion, _usd(prompt, completion, price), _usd(prompt, calls * llm.max_tokens, price)
+        calls,
+        prompt,
+        completion,
+        fixed + completion * price.completion,
+        fixed + calls * llm.max_tokens * price.completion,
     )
 
 
@@ -73,7 +92,7 @@ def load_prices(path: Path = PRICES) -> dict[str, Price]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         prices = {
-            model: Price(Decimal(entry["prompt"]), Decimal(entry["completion"]))
+            model: Price(Decimal(entry["prompt"]) / _MILLION, Decimal(entry["completion"]) / _MILLION)
             for model, entry in content["models"].items()
         }
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
@@ -85,6 +104,3 @@ def load_prices(path: Path = PRICES) -> dict[str, Price]:
             raise SettingsError(f"price table {path}: {model} must have finite prices of at least 0")
     return prices
 
-
-def _usd(prompt: int, completion: int, price: Price) -> Decimal:
-    return (prompt * price.prompt + completion * price.completion) / 1_000_000

@@ -22,7 +22,7 @@ REQUEST_SCHEMA = {
 
 @dataclass(frozen=True)
 class Judging:
-    """``candidates``: query_id, passage_id, group_id, request_key; ``requests``: ``REQUEST_SCHEMA``, ordered by query."""
+    """``candidates``: the pairs with their ``request_key``; ``requests``: ``REQUEST_SCHEMA``, ordered by query."""
 
     candidates: pl.DataFrame
     requests: pl.DataFrame
@@ -89,7 +89,7 @@ def _texts(coded: pl.DataFrame, code: str, used: pl.DataFrame) -> pl.DataFrame:
 
 
 def fan_out(candidates: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Rows of ``judgments``: each pair whose request has a verdict, ordered by pair. Pairs of open requests have no row.
+    """Rows of ``judgments``: each pair whose request has a verdict, ordered by pair; open requests give no rows.
 
     ``verdicts``: request_key (each once), status, grade, parser_version.
     """

@@ -1,8 +1,8 @@
 """Reading a verdict. Strict on purpose: an answer that is not exactly a grade is a failure, never a default grade.
 
 The grammar, in order: leading ``<think>`` blocks are taken off, then one surrounding code fence, then one pair of outer
-quotes. What remains is the whole answer: ``0``, ``1`` or ``2``, or one JSON object whose ``relevanz`` is the integer 0, 1
-or 2 (other keys allowed). Nothing is read from reasoning fields, or from a reply that did not finish.
+quotes. What remains is the whole answer: ``0``, ``1`` or ``2``, or one JSON object whose ``relevanz`` is the integer
+0, 1 or 2 (other keys allowed). Nothing is read from reasoning fields, or from a reply that did not finish.
 """
 
 import json

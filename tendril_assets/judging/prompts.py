@@ -1,7 +1,7 @@
 """Judge prompts: versioned YAML guidelines, rendered with the passage last.
 
-A guideline file has ``name``, ``version``, ``language``, ``system`` and ``user``. Placeholders are replaced by splitting
-the template once, never by ``str.format``: braces in a template or in a tender are ordinary characters.
+A guideline file has ``name``, ``version``, ``language``, ``system`` and ``user``. Placeholders are replaced by
+splitting the template once, never by ``str.format``: braces in a template or in a tender are ordinary characters.
 """
 
 import functools
@@ -38,7 +38,7 @@ class Template:
         pieces = re.split("{(" + "|".join(map(re.escape, fields)) + ")}", text)
         found = tuple(pieces[1::2])
         if sorted(found) != sorted(fields):
-            raise SettingsError(f"{where}: each of {', '.join(fields)} must stand there once in braces, found {list(found)}")
+            raise SettingsError(f"{where}: each of {', '.join(fields)} must occur once in braces, found {list(found)}")
         return cls(tuple(pieces), found)
 
     def render(self, **values: str) -> str:
@@ -93,7 +93,9 @@ def parse_guideline(content: dict[str, str]) -> Guideline:
     user = Template.parse(content["user"], ("query", "passage"), where)
     shape = (user.fields, user.pieces[0].endswith("<query>"), user.pieces[2].startswith("</query>"))
     if shape != (("query", "passage"), True, True) or not user.pieces[2].endswith("<passage>"):
-        raise SettingsError(f"{where}: user must hold <query>{{query}}</query> and, after it, <passage>{{passage}}</passage>")
+        raise SettingsError(
+            f"{where}: user must hold <query>{{query}}</query> and, after it, <passage>{{passage}}</passage>"
+        )
     if user.pieces[4].strip() != "</passage>":
         raise SettingsError(f"{where}: the passage must come last, so that requests share their prefix")
     return Guideline(content["name"], content["version"], content["language"], content["system"], user, content["hash"])

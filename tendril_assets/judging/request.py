@@ -22,7 +22,7 @@ def canonical(body: dict[str, Any]) -> str:
 
 
 class RequestFactory:
-    """Bodies and keys for one model. ``max_tokens`` is always sent: without it a router reserves the model's maximum."""
+    """Bodies and keys for one model. ``max_tokens`` is always sent: a router reserves the maximum without it."""
 
     def __init__(self, llm: LLMSpec) -> None:
         self.llm = llm

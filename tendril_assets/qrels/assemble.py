@@ -25,7 +25,7 @@ def require_complete(n_open: int, n_requests: int, *, allow_incomplete: bool, wh
     """
     if n_open and not allow_incomplete:
         raise IncompleteJudgments(
-            f"{where}: {n_open:,} of {n_requests:,} judge requests are open. Materialise judge_replies again (it asks only "
-            "those), or set judge.allow_incomplete in the collection's specification; nothing was written.",
+            f"{where}: {n_open:,} of {n_requests:,} judge requests are open. Materialise judge_replies again (it asks "
+            "only those), or set judge.allow_incomplete in the collection's specification; nothing was written.",
             n_open=n_open,
         )

@@ -25,8 +25,8 @@ def query_id(level: str, catalog_id: str) -> str:
     """
     if not _PLAIN.fullmatch(catalog_id):
         raise LandingError(
-            f"{level} id {catalog_id!r}: query ids are published, so catalog ids may hold ASCII letters, digits, '.', '_' "
-            "and '-' only, begin with a letter or digit, and have at most 100 characters; rename it in the catalog"
+            f"{level} id {catalog_id!r}: query ids are published, so catalog ids may hold ASCII letters, digits, '.', "
+            "'_' and '-' only, begin with a letter or digit, and have at most 100 characters; rename it in the catalog"
         )
     return _PREFIXES[level] + catalog_id
 
@@ -58,7 +58,9 @@ def build_queries(
     chosen = criteria.join(project_areas.select("criterion").unique(), on="criterion", how="semi")
     for row in chosen.iter_rows(named=True):
         wording = criterion_wording(row["text"], {level: row[level] for level in AMBITION_LEVELS})
-        rows.append((query_id(CRITERION_LEVEL, row["criterion"]), wording, CRITERION_LEVEL, row["catalog"], row["area"]))
+        rows.append(
+            (query_id(CRITERION_LEVEL, row["criterion"]), wording, CRITERION_LEVEL, row["catalog"], row["area"])
+        )
     return TABLES["queries"].frame(rows).sort("query_id")
 
 

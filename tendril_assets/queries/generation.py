@@ -54,7 +54,9 @@ def load_summary_prompt(name: str = AREA_SUMMARY) -> SummaryPrompt:
     )
 
 
-def summary_requests(areas: pl.DataFrame, factory: RequestFactory, prompt: SummaryPrompt, max_words: int) -> pl.DataFrame:
+def summary_requests(
+    areas: pl.DataFrame, factory: RequestFactory, prompt: SummaryPrompt, max_words: int
+) -> pl.DataFrame:
     """Two rows per area, ordered by area and attempt: area, attempt, request_key, title, text, prompt_characters.
 
     ``areas``: area, title, text.
@@ -85,8 +87,12 @@ def choose_summaries(requests: pl.DataFrame, calls: pl.DataFrame, model: str, ma
 
     An area whose reply is still missing has the status ``open`` and the key of the request that waits.
     """
-    replies = {key: (status, reason, content) for key, status, reason, content in
-               calls.select("request_key", "status", "finish_reason", "content").iter_rows()}
+    replies = {
+        key: (status, reason, content)
+        for key, status, reason, content in calls.select(
+            "request_key", "status", "finish_reason", "content"
+        ).iter_rows()
+    }
     keys: dict[str, list[str]] = {}
     for area, key in requests.sort("area", "attempt").select("area", "request_key").iter_rows():
         keys.setdefault(area, []).append(key)

@@ -29,7 +29,6 @@ from tendril_assets.training.job import write_json
 MARKER = "complete.json"
 RESULT = "result.json"
 KEPT = "kept"
-WEIGHTS = "model.safetensors"
 _CHECKPOINT = "checkpoint-"
 _BEST = "best-"
 
@@ -124,10 +123,7 @@ def finished(model_folder: Path, config_hash: str, data_hash: str) -> dict | Non
     result = json.loads(path.read_text(encoding="utf-8"))
     if (result["config_hash"], result["data_hash"]) != (config_hash, data_hash):
         return None
-    weights = model_folder / KEPT / WEIGHTS
-    if not weights.is_file() or file_sha256(weights) != result["weights_sha256"]:
-        return None
-    return result
+    return result if weights_hash(model_folder / KEPT) == result["weights_sha256"] else None
 
 
 def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
@@ -143,7 +139,7 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
         shutil.rmtree(leftover, ignore_errors=True)
     shutil.copytree(weights_folder, incoming, ignore=shutil.ignore_patterns(MARKER))
     _flush_tree(incoming)
-    stored = result | {"weights_sha256": file_sha256(incoming / WEIGHTS)}
+    stored = result | {"weights_sha256": weights_hash(incoming)}
     (model_folder / RESULT).unlink(missing_ok=True)
     kept = model_folder / KEPT
     if kept.exists():
@@ -154,10 +150,14 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
     return stored
 
 
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def weights_hash(folder: Path) -> str:
+    """SHA-256, hex, over the names and bytes of the safetensors files in ``folder``."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.safetensors")):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+        with path.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _flush_tree(folder: Path) -> None:

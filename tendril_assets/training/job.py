@@ -9,12 +9,14 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from tendril_assets.errors import TrainingError
+from tendril_assets.evaluation.dense import model_identity
 from tendril_assets.spec import ModelSpec, TrainingSpec
 from tendril_assets.training.examples import ExchangeSet
 
@@ -36,13 +38,18 @@ class TrainingJob:
     seed: int
     scope: Literal["group", "collection"] = "group"
 
-    @property
+    @cached_property
     def config_hash(self) -> str:
-        """SHA-256, hex. The licence is left out: it changes what one may do with the weights, not the weights."""
+        """SHA-256, hex, of the recipe, the model and how it is validated.
+
+        The base enters by its content (a folder) or its revision (a hub id), not by where it lies. The licence is left
+        out: it changes what one may do with the weights, not the weights.
+        """
         identity = {
             "trainer": TRAINER_VERSION,
             "recipe": self.recipe.model_dump(mode="json"),
-            "model": self.spec.model_dump(mode="json", exclude={"licence"}),
+            "base": model_identity(self.spec),
+            "model": self.spec.model_dump(mode="json", exclude={"base", "revision", "sha256", "licence"}),
             "subsets": self.subsets,
             "seed": self.seed,
             "scope": self.scope,

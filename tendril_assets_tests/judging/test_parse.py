@@ -24,7 +24,7 @@ bounded = settings(max_examples=50, deadline=None)
         ("<think>eher 1, doch 2</think>\n2", 2),
         ("<think></think><think>noch einmal</think>0", 0),
         ("<THINKING>a <think>b</think> 1 </THINKING> 2", 2),
-        ("```json\n{\"relevanz\": 1}\n```", 1),
+        ('```json\n{"relevanz": 1}\n```', 1),
         ("```\n1\n```", 1),
         ("```2```", 2),
         ("~~~\n0\n~~~", 0),
@@ -90,7 +90,13 @@ def test_refuses_everything_else(content):
 
 @pytest.mark.parametrize(
     ("reason", "status"),
-    [("length", "truncated"), ("content_filter", "filtered"), ("error", "error"), ("tool_calls", "parse_error"), (None, "parse_error")],
+    [
+        ("length", "truncated"),
+        ("content_filter", "filtered"),
+        ("error", "error"),
+        ("tool_calls", "parse_error"),
+        (None, "parse_error"),
+    ],
 )
 def test_reads_nothing_from_an_unfinished_reply(reason, status):
     assert parse_verdict("1", reason) == Verdict(status, None)
@@ -110,8 +116,14 @@ def test_no_text_is_empty(content):
 def wrapped_answers(draw):
     """An answer of the grammar with every wrapping it allows, drawn independently of the parser."""
     grade = draw(grades)
-    others = draw(st.dictionaries(st.text(max_size=8).filter(lambda k: k != "relevanz"), st.text(max_size=20), max_size=3))
-    core = str(grade) if draw(st.booleans()) else json.dumps({**others, "relevanz": grade}, ensure_ascii=draw(st.booleans()))
+    others = draw(
+        st.dictionaries(st.text(max_size=8).filter(lambda k: k != "relevanz"), st.text(max_size=20), max_size=3)
+    )
+    core = (
+        str(grade)
+        if draw(st.booleans())
+        else json.dumps({**others, "relevanz": grade}, ensure_ascii=draw(st.booleans()))
+    )
     if core.isdigit() and draw(st.booleans()):
         opening, closing = draw(st.sampled_from(['""', "''", "„“", "“”", "«»"]))
         core = opening + core + closing
@@ -131,7 +143,7 @@ def test_every_wrapping_gives_the_grade_inside(answer):
 
 
 @bounded
-@given(st.text(alphabet='012{}":relvanz <>/think`\n\'„“', max_size=60), st.sampled_from(["stop", "length", None]))
+@given(st.text(alphabet="012{}\":relvanz <>/think`\n'„“", max_size=60), st.sampled_from(["stop", "length", None]))
 def test_never_raises_and_grades_only_what_is_ok(content, reason):
     verdict = parse_verdict(content, reason)
     assert (verdict.grade is None) == (verdict.status != "ok")

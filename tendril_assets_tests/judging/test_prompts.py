@@ -42,7 +42,7 @@ def test_braces_and_placeholders_in_texts_are_plain_characters():
 
 @pytest.mark.parametrize("text", ["{a}", "{a}{b}{a}", "a b"])
 def test_a_template_names_each_field_once(text):
-    with pytest.raises(SettingsError, match="each of a, b must stand there once"):
+    with pytest.raises(SettingsError, match="each of a, b must occur once"):
         Template.parse(text, ("a", "b"), "test")
 
 

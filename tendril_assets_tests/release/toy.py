@@ -135,7 +135,7 @@ def _judging(rows: dict[str, list]) -> None:
                     sequence += 1
     for n in range(3):
         call = _call(f"s{n}", sequence, "area_summary", "maker/summary-1", "Kurz.")
-        rows["judge_calls"].append((*call[:14], None, *call[15:]))
+        rows["judge_calls"].append((*call[:13], None, *call[14:]))
         sequence += 1
     for lvl, graded, binary, alpha in (
         ("all", 0.52, 0.64, 0.58),

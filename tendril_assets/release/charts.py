@@ -1,0 +1,225 @@
+"""Four kinds of chart, each drawn for a given width: bars, dots with whiskers, lines, and signed columns.
+
+On narrow pictures a row's label moves from the left gutter to a line of its own above the row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tendril_assets.release.svg import (
+    LINE,
+    Anchor,
+    Canvas,
+    Scale,
+    nice_bounds,
+    shortened,
+    text_width,
+    tick_text,
+)
+
+_GUTTER_FROM = 520
+_ROW = 27
+_LEFT, _RIGHT = 4, 10
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A length with what it says at its end; a bar with ``heading`` opens a new block."""
+
+    label: str
+    value: float
+    text: str
+    css: str = "c-blue"
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with its interval; ``value`` None prints ``text`` alone, the reason why there is none."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str
+    css: str = "c-blue"
+    square: bool = False
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named series of (x, y)."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    css: str = "l-blue"
+
+
+def bars(items: Sequence[Bar], width: int, label: str) -> str:
+    """Horizontal bars from zero, values written at their ends."""
+    canvas = Canvas(width)
+    gutter, row = _rows_layout([b.label for b in items], width)
+    room = max(text_width(b.text) for b in items) + 10
+    top = max((b.value for b in items), default=0) or 1
+    scale = Scale(0, top, gutter, width - _RIGHT - room)
+    y = 4.0
+    for bar in items:
+        y = _heading(canvas, bar.heading, y)
+        centre = _label(canvas, bar.label, gutter, y, row)
+        length = scale(bar.value) - gutter
+        canvas.rect(gutter, centre - 8, max(length, 1.5 if bar.value else 0), 16, bar.css, f"{bar.label}: {bar.text}")
+        canvas.text(gutter + length + 7, centre + 4.5, bar.text, "t num")
+        y += row
+    canvas.line(gutter, 4, gutter, y - 2, "axis")
+    return canvas.svg(label)
+
+
+def dots(items: Sequence[Dot], width: int, label: str, *, zero: bool = False, bounds: tuple[float, float] | None = None) -> str:
+    """Dots with interval whiskers on one shared axis; ``zero`` draws the line of no difference."""
+    canvas = Canvas(width)
+    gutter, row = _rows_layout([d.label for d in items], width)
+    wide = width >= _GUTTER_FROM
+    right = width - _RIGHT - (max(text_width(d.text) for d in items) + 12 if wide else 0)
+    low, high = bounds or _extent(items, zero=zero)
+    scale = Scale(low, high, gutter + 8, right - 8)
+    ticks = scale.ticks(6 if wide else 4)
+    y, drawn = 4.0, []
+    for dot in items:
+        y = _heading(canvas, dot.heading, y)
+        drawn.append((dot, y))
+        y += row
+    for tick in ticks:
+        canvas.line(scale(tick), 4, scale(tick), y, "zero" if zero and tick == 0 else "grid")
+        canvas.text(scale(tick), y + 15, tick_text(tick, ticks), "t tick", "middle")
+    for dot, top in drawn:
+        centre = _label(canvas, dot.label, gutter, top, row)
+        _dot(canvas, dot, scale, centre)
+        x, baseline, anchor = _value_place(width, wide=wide, centre=centre, top=top)
+        canvas.text(x, baseline, dot.text, "t num" if dot.value is not None else "t muted", anchor)
+    return canvas.svg(label)
+
+
+def lines(
+    series: Sequence[Line], width: int, label: str, *, x_title: str, ring: tuple[float, float, str] | None = None, height: int = 240
+) -> str:
+    """Lines over a shared x; names stand at the line ends, or above the picture where it is narrow.
+
+    ``ring`` marks one point (x, y, text).
+    """
+    canvas = Canvas(width)
+    wide = width >= _GUTTER_FROM
+    xs = [x for s in series for x, _ in s.points]
+    ys = [y for s in series for _, y in s.points]
+    top = 12.0 if wide else _legend(canvas, series)
+    names = max(text_width(s.name) for s in series) + 14 if wide else _RIGHT
+    low, high = nice_bounds(min(ys), max(ys), 5)
+    up = Scale(low, high, top + height, top)
+    ticks = up.ticks(5)
+    left = max(text_width(tick_text(t, ticks)) for t in ticks) + 8
+    across = Scale(min(xs), max(xs), left + 4, width - names)
+    for tick in ticks:
+        canvas.line(left, up(tick), width - names, up(tick), "grid")
+        canvas.text(left - 6, up(tick) + 4.5, tick_text(tick, ticks), "t tick", "end")
+    x_ticks = across.ticks(8 if wide else 4)
+    for tick in x_ticks:
+        canvas.text(across(tick), top + height + 18, tick_text(tick, x_ticks), "t tick", "middle")
+    canvas.text((left + width - names) / 2, top + height + 36, x_title, "t muted", "middle")
+    for one in series:
+        canvas.polyline([(across(x), up(y)) for x, y in one.points], one.css)
+    if ring:
+        _ring(canvas, across(ring[0]), up(ring[1]), ring[2], width - names)
+    if wide:
+        _end_names(canvas, series, up, width - names + 8)
+    return canvas.svg(label)
+
+
+def columns(values: Sequence[tuple[str, float]], width: int, label: str, *, mean: float, mean_text: str, height: int = 190) -> str:
+    """One signed column per (name, value), in the order given; above zero and below in two colours."""
+    canvas = Canvas(width)
+    numbers = [v for _, v in values]
+    low, high = nice_bounds(min(0.0, *numbers), max(0.0, *numbers), 5)
+    up = Scale(low, high, 14 + height, 14)
+    ticks = up.ticks(5)
+    left = max(text_width(tick_text(t, ticks)) for t in ticks) + 8
+    step = (width - left - _RIGHT) / len(values)
+    for tick in ticks:
+        canvas.line(left, up(tick), width - _RIGHT, up(tick), "zero" if tick == 0 else "grid")
+        canvas.text(left - 6, up(tick) + 4.5, tick_text(tick, ticks), "t tick", "end")
+    for i, (name, value) in enumerate(values):
+        y, css = (up(value), "c-blue") if value >= 0 else (up(0), "c-vermillion")
+        gap = min(3.0, step * 0.2)
+        canvas.rect(left + i * step + gap / 2, y, step - gap, abs(up(value) - up(0)), css, f"{name}: {value:+.3f}")
+    canvas.line(left, up(mean), width - _RIGHT, up(mean), "mean")
+    canvas.text(width - _RIGHT, up(mean) - 5, mean_text, "t halo", "end")
+    return canvas.svg(label)
+
+
+def _rows_layout(labels: Sequence[str], width: int) -> tuple[float, int]:
+    """Left edge of the plot and height of a row."""
+    if width < _GUTTER_FROM:
+        return float(_LEFT), _ROW + LINE
+    return _LEFT + min(max(text_width(t) for t in labels) + 12, width * 0.38), _ROW
+
+
+def _label(canvas: Canvas, text: str, gutter: float, top: float, row: int) -> float:
+    """Write a row's label; returns the centre of what the row draws."""
+    if row > _ROW:
+        canvas.text(gutter, top + 13, shortened(text, canvas.width - gutter - _RIGHT))
+        return top + LINE + _ROW / 2 - 1
+    canvas.text(gutter - 10, top + _ROW / 2 + 4.5, shortened(text, gutter - 14), "t", "end")
+    return top + _ROW / 2
+
+
+def _heading(canvas: Canvas, text: str, y: float) -> float:
+    if not text:
+        return y
+    y += 8 if y > 10 else 0
+    canvas.text(_LEFT, y + 13, text, "t head")
+    return y + LINE + 4
+
+
+def _extent(items: Sequence[Dot], *, zero: bool) -> tuple[float, float]:
+    ends = [v for d in items for v in (d.value, d.low, d.high) if v is not None]
+    if zero:
+        ends.append(0.0)
+    return nice_bounds(min(ends), max(ends), 6) if ends else (0.0, 1.0)
+
+
+def _dot(canvas: Canvas, dot: Dot, scale: Scale, y: float) -> None:
+    if dot.value is None:
+        return
+    if dot.low is not None and dot.high is not None:
+        line = dot.css.replace("open-", "c-").replace("c-", "w-")
+        canvas.line(scale(dot.low), y, scale(dot.high), y, line)
+        for end in (dot.low, dot.high):
+            canvas.line(scale(end), y - 4, scale(end), y + 4, line)
+    canvas.mark(scale(dot.value), y, dot.css, f"{dot.label}: {dot.text}", square=dot.square)
+
+
+def _value_place(width: int, *, wide: bool, centre: float, top: float) -> tuple[float, float, Anchor]:
+    return (width - _RIGHT, centre + 4.5, "end") if wide else (width - _RIGHT, top + 13, "end")
+
+
+def _legend(canvas: Canvas, series: Sequence[Line]) -> float:
+    y = 4.0
+    for one in series:
+        canvas.line(_LEFT, y + 8, _LEFT + 22, y + 8, one.css)
+        canvas.text(_LEFT + 29, y + 12.5, one.name)
+        y += LINE
+    return y + 10
+
+
+def _ring(canvas: Canvas, x: float, y: float, text: str, right: float) -> None:
+    canvas.mark(x, y, "ring")
+    fits = x + text_width(text) / 2 < right
+    canvas.text(x if fits else right, y - 12, text, "t halo", "middle" if fits else "end")
+
+
+def _end_names(canvas: Canvas, series: Sequence[Line], up: Scale, x: float) -> None:
+    """Names at the line ends, pushed apart where they would touch."""
+    placed = sorted(((up(s.points[-1][1]) + 4.5, s.name) for s in series), key=lambda p: p[0])
+    floor = float("-inf")
+    for y, name in placed:
+        floor = max(y, floor + 15)
+        canvas.text(x, floor, name)

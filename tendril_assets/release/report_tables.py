@@ -1,0 +1,91 @@
+"""The report's tables: agreement, calls, measures with intervals, comparisons."""
+
+from html import escape
+
+import polars as pl
+
+from tendril_assets.release.markup import page_table, raw_table
+from tendril_assets.release.wording import figure, interval, named, p_value, signed, system_name, usd
+
+
+def agreement_table(agreement: pl.DataFrame) -> str:
+    """Every figure with its interval, the units it rests on and those left out."""
+    rows = [
+        (
+            named(r["raters"]),
+            named(r["level"]),
+            named(r["scale"]),
+            named(r["statistic"]),
+            figure(r["value"]) if r["value"] is not None else f"undefined: {named(r['reason'] or 'no figure').lower()}",
+            interval(r["low"], r["high"]),
+            f"{r['n']:,}",
+            f"{r['missing']:,}",
+        )
+        for r in agreement.sort("raters", "scale", "level", "statistic", descending=[True, True, False, False]).iter_rows(named=True)
+    ]
+    heads = ("Raters", "Level", "Scale", "Statistic", "Value", "95 % interval", "n", "Missing")
+    return page_table(heads, rows, left=4)
+
+
+def calls_table(calls: pl.DataFrame) -> str:
+    """Requests by purpose, model and final status, with money and tokens."""
+    rows = [
+        (
+            named(r["purpose"]),
+            r["model"],
+            named(r["status"]),
+            f"{r['requests']:,}",
+            f"{r['attempts']:,}",
+            usd(r["known_cost"]),
+            f"{r['unknown_costs']:,}",
+            f"{r['prompt_tokens']:,}",
+            f"{r['cached_tokens']:,}",
+            f"{r['completion_tokens']:,}",
+        )
+        for r in calls.iter_rows(named=True)
+    ]
+    heads = ("Purpose", "Model", "Status", "Requests", "Attempts", "Known cost", "Unknown", "Tokens in", "Cached", "Tokens out")
+    return page_table(heads, rows, left=3)
+
+
+def metric_table(scores: pl.DataFrame, measures: tuple[str, ...]) -> str:
+    """Systems by measures in blocks per level; the interval stands under its value."""
+    present = [m for m in measures if m in set(scores["measure"])]
+    values = {(r["level"], r["system"], r["measure"]): r for r in scores.iter_rows(named=True)}
+    rows: list[list[str]] = []
+    for level in sorted(scores["level"].unique(), key=lambda x: (x != "all", x)):
+        rows.append([escape(named(level))])
+        for system in scores.filter(pl.col("level") == level)["system"].unique(maintain_order=True):
+            cells = [_measured(values.get((level, system, m))) for m in present]
+            rows.append([escape(system_name(system)), *cells])
+    return raw_table(["System", *(escape(named(m)) for m in present)], rows)
+
+
+def comparison_table(comparisons: pl.DataFrame) -> str:
+    """Every paired difference, in blocks per pair of systems."""
+    rows: list[list[str]] = []
+    ordered = comparisons.sort("system", "baseline", pl.col("level") != "all", "level", maintain_order=True)
+    former = None
+    for r in ordered.iter_rows(named=True):
+        pair = f"{system_name(r['system'])} against {system_name(r['baseline'])}"
+        if pair != former:
+            rows.append([escape(pair)])
+            former = pair
+        rows.append(
+            [
+                escape(named(r["level"])),
+                escape(named(r["measure"])),
+                signed(r["difference"]),
+                interval(r["low"], r["high"], sign=True),
+                escape(p_value(r["p"])),
+                escape(p_value(r["p_holm"])),
+                f"{r['groups']:,}",
+            ]
+        )
+    return raw_table(["Level", "Measure", "Difference", "95 % interval", "p", "p, Holm", "Groups"], rows, left=2)
+
+
+def _measured(r: dict | None) -> str:
+    if r is None:
+        return "-"
+    return f"{figure(r['value'])}<small>{interval(r['low'], r['high'])}</small>"

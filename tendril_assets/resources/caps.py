@@ -1,0 +1,96 @@
+"""Hard caps in money and calls, kept with the worst case of everything in flight.
+
+A call may go out only where the money spent, the worst case of all calls in flight and its own worst case fit under the
+cap together. What a call really cost replaces its worst case once it is known; where it stays unknown, the worst case
+stays. So the cap holds whatever the gateway does, as long as its prices hold.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from tendril_assets.errors import SettingsError
+
+# What chat templates add around a message, generously.
+_TOKENS_PER_MESSAGE = 64
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD per prompt token, per completion token and per request."""
+
+    prompt: Decimal = Decimal(0)
+    completion: Decimal = Decimal(0)
+    request: Decimal = Decimal(0)
+
+    def worst(self, body: Mapping[str, Any]) -> Decimal:
+        """The most one call with this body can cost.
+
+        A byte-level tokeniser makes at most one token of each UTF-8 byte, and ``max_tokens`` bounds the answer.
+        """
+        messages = body.get("messages", ())
+        prompt = sum(len(str(m.get("content", "")).encode("utf-8", "replace")) + _TOKENS_PER_MESSAGE for m in messages)
+        return self.request + self.prompt * prompt + self.completion * output_limit(body)
+
+
+def output_limit(body: Mapping[str, Any]) -> int:
+    """The body's limit on output tokens. Raises SettingsError where there is none: the cost would have no bound."""
+    limit = body.get("max_tokens", body.get("max_completion_tokens"))
+    if type(limit) is not int or limit < 1:
+        raise SettingsError("a request body has no max_tokens: without it a router reserves the model's maximum")
+    return limit
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Limits of one run; None is none. ``max_usd`` needs the price of every model asked, by model name in ``prices``."""
+
+    max_usd: Decimal | None = None
+    max_calls: int | None = None
+    prices: Mapping[str, Prices] | None = field(default=None, repr=False)
+
+
+class Purse:
+    """The run's money and calls. ``spent`` is known cost; ``pledged`` the worst case of what is in flight or unknown."""
+
+    def __init__(self, caps: Caps) -> None:
+        self._caps = caps
+        self.spent = Decimal(0)
+        self.pledged = Decimal(0)
+        self.in_flight = 0
+        self.calls = 0
+
+    def worst(self, body: Mapping[str, Any]) -> Decimal:
+        """Worst case of one call; 0 where no money cap is set. Raises SettingsError for a model without a price."""
+        if self._caps.max_usd is None:
+            return Decimal(0)
+        prices = (self._caps.prices or {}).get(str(body.get("model")))
+        if prices is None:
+            raise SettingsError(
+                f"a cap of {self._caps.max_usd} USD cannot be kept: the price of {body.get('model')!r} is unknown. "
+                "Nothing was asked of it. Name its price, or cap the number of calls instead of the money."
+            )
+        return prices.worst(body)
+
+    def allows(self, worst: Decimal) -> bool | None:
+        """True: the call may go out. None: perhaps, once calls in flight are settled. False: a cap is reached."""
+        if self._caps.max_calls is not None and self.calls >= self._caps.max_calls:
+            return False
+        if self._caps.max_usd is None or self.spent + self.pledged + worst <= self._caps.max_usd:
+            return True
+        return None if self.in_flight else False
+
+    def pledge(self, worst: Decimal) -> None:
+        """Book a call that goes out now."""
+        self.calls += 1
+        self.in_flight += 1
+        self.pledged += worst
+
+    def settle(self, worst: Decimal, cost: Decimal | None, charged: bool) -> None:
+        """Book its end. ``charged``: it may have cost something even where ``cost`` is None."""
+        self.in_flight -= 1
+        if cost is not None:
+            self.spent += cost
+        if cost is not None or not charged:
+            self.pledged -= worst

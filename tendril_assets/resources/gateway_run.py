@@ -1,0 +1,196 @@
+"""What a run of the gateway client is given and what it gives back."""
+
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+from tendril_assets.errors import IncompleteJudgments, SettingsError
+from tendril_assets.resources.ledger_entry import FINAL_STATUSES
+from tendril_assets.resources.replies import Reply
+
+COMPLETE = "complete"
+STOPPED = "incomplete: stopped"
+BUDGET = "incomplete: budget"
+FAILURES = "incomplete: failures"
+REFUSED = "incomplete: refused"
+
+_RATE_SECONDS = 10.0
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A gateway: ``base_url`` up to and without ``/chat/completions``, and its key. Raises SettingsError."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingsError(f"the gateway's base URL {self.base_url!r} should look like https://host/api/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise SettingsError("the gateway's base URL must hold neither credentials nor a query: the key has its own setting")
+        if not self.api_key:
+            raise SettingsError("the gateway's API key is empty: set TENDRIL_LLM_API_KEY")
+        if not (self.api_key.isascii() and self.api_key.isprintable()) or " " in self.api_key:
+            raise SettingsError("the gateway's API key holds blanks, control characters or letters outside ASCII")
+
+    @property
+    def is_local(self) -> bool:
+        return urlsplit(self.base_url).hostname in _LOOPBACK
+
+    def url(self, path: str) -> str:
+        return f"{self.base_url.rstrip('/')}/{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRequest:
+    """``key``: the ledger key, a hash of everything that determines the answer. ``body``: the JSON that is sent."""
+
+    key: str
+    purpose: str
+    body: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands. ``open`` and ``eta_s`` are None while the number of requests is not known."""
+
+    done: int
+    open: int | None
+    failed: int
+    calls_per_s: float
+    cost: Decimal
+    eta_s: float | None
+
+    def __str__(self) -> str:
+        known = "" if self.open is None else f", {self.open:,} open"
+        eta = "" if self.eta_s is None else f", {self.eta_s:,.0f} s to go"
+        return f"{self.done:,} done{known}, {self.failed:,} failed, {self.calls_per_s:,.1f} calls/s, {self.cost:.4f} USD{eta}"
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What became of the requests of one run.
+
+    ``answered`` counts final answers (truncated and filtered ones among them), ``failed`` requests given up on, ``n_open``
+    everything without a final answer: failed, stopped or never handed out. ``calls`` are HTTP calls. ``cost`` sums what
+    the gateway named over ``cost_known`` replies; ``cost_unknown`` counts those where it did not say.
+    """
+
+    state: str
+    requests: int
+    answered: int
+    failed: int
+    n_open: int
+    duplicates: int
+    calls: int
+    by_status: dict[str, int]
+    cost: Decimal
+    cost_known: int
+    cost_unknown: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    seconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        return self.state == COMPLETE
+
+    def require_complete(self) -> None:
+        """Raises IncompleteJudgments where requests are open."""
+        if self.n_open:
+            raise IncompleteJudgments(
+                f"{self.n_open:,} of {self.requests:,} requests have no answer ({self.state}). Run the step again: only they "
+                "are asked.",
+                self.n_open,
+            )
+
+    def __str__(self) -> str:
+        statuses = ", ".join(f"{n:,} {status}" for status, n in self.by_status.items()) or "no reply"
+        return (
+            f"{self.state}: {self.answered:,} of {self.requests:,} requests answered, {self.n_open:,} open, {self.calls:,} "
+            f"calls in {self.seconds:.1f} s ({statuses}); {self.cost} USD named by {self.cost_known:,} replies, unknown for "
+            f"{self.cost_unknown:,}"
+        )
+
+
+class Tally:
+    """Counts of a run in progress. All figures are about this run, not about the ledger."""
+
+    def __init__(self, total: int | None) -> None:
+        self.total = total
+        self.taken = self.duplicates = self.answered = self.failed = self.failed_in_a_row = 0
+        self.calls = self.cost_known = self.cost_unknown = 0
+        self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
+        self.cost = Decimal(0)
+        self.by_status: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self.started = time.perf_counter()
+        self._marks: deque[tuple[float, int]] = deque([(self.started, 0)])
+
+    def attempt(self, reply: Reply) -> None:
+        """Count one HTTP attempt."""
+        self.calls += 1
+        if reply.cost is not None:
+            self.cost += reply.cost
+            self.cost_known += 1
+        elif reply.charged:
+            self.cost_unknown += 1
+        self.prompt_tokens += reply.prompt_tokens or 0
+        self.completion_tokens += reply.completion_tokens or 0
+        self.cached_tokens += reply.cached_tokens or 0
+        if reply.warning:
+            self.warnings[reply.warning] += 1
+
+    def stored(self, status: str) -> None:
+        """Count one entry in the ledger."""
+        self.by_status[status] += 1
+        if status in FINAL_STATUSES:
+            self.answered += 1
+            self.failed_in_a_row = 0
+        else:
+            self.failed += 1
+            self.failed_in_a_row += 1
+
+    @property
+    def requests(self) -> int | None:
+        """Different requests of this run; an upper bound while some of the iterator was not seen."""
+        return None if self.total is None else self.total - self.duplicates
+
+    def progress(self) -> Progress:
+        now, finished = time.perf_counter(), self.answered + self.failed
+        self._marks.append((now, finished))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= _RATE_SECONDS:
+            self._marks.popleft()
+        since, before = self._marks[0]
+        rate = (finished - before) / (now - since) if now > since else 0.0
+        still = None if self.requests is None else max(0, self.requests - finished)
+        eta = still / rate if still is not None and rate > 0 else None
+        return Progress(self.answered, still, self.failed, rate, self.cost, eta)
+
+    def summary(self, state: str, unseen: int) -> RunSummary:
+        """``unseen``: requests the iterator still held."""
+        requests = self.taken + unseen
+        return RunSummary(
+            state=state,
+            requests=requests,
+            answered=self.answered,
+            failed=self.failed,
+            n_open=requests - self.answered,
+            duplicates=self.duplicates,
+            calls=self.calls,
+            by_status=dict(sorted(self.by_status.items())),
+            cost=self.cost,
+            cost_known=self.cost_known,
+            cost_unknown=self.cost_unknown,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cached_tokens=self.cached_tokens,
+            seconds=time.perf_counter() - self.started,
+        )

@@ -1,0 +1,89 @@
+import math
+
+import polars as pl
+import pytest
+
+from tendril_assets.evaluation.aggregate import balanced, exclusions, group_scores, macro_means, with_levels
+
+QUERIES = pl.DataFrame({"query_id": ["a1", "a2", "c1"], "level": ["area", "area", "criterion"]})
+SCORES = pl.DataFrame(
+    # group g1: area 1.0 and 0.0, criterion 0.4; group g2: area 0.8
+    [("a1", "g1", 1.0), ("a2", "g1", 0.0), ("c1", "g1", 0.4), ("a1", "g2", 0.8)],
+    schema=["query_id", "group_id", "value"],
+    orient="row",
+).with_columns(measure=pl.lit("ndcg@10"))
+
+
+def scored() -> pl.DataFrame:
+    return with_levels(SCORES, QUERIES)
+
+
+def test_queries_are_averaged_inside_their_group_first() -> None:
+    rows = {(g, level): (v, n) for g, level, _, v, n in group_scores(scored()).iter_rows()}
+    assert rows["g1", "area"] == (0.5, 2)  # (1 + 0) / 2
+    assert rows["g1", "criterion"] == (0.4, 1)
+    assert rows["g1", "all"] == (pytest.approx(1.4 / 3), 3)  # over its three queries, not over its two levels
+    assert rows["g2", "area"] == (0.8, 1)
+    assert rows["g2", "all"] == (0.8, 1)
+    assert len(rows) == 5
+
+
+def test_macro_means_weigh_groups_equally() -> None:
+    rows = {level: (v, g, q) for level, _, v, g, q in macro_means(group_scores(scored())).iter_rows()}
+    assert rows["area"] == (pytest.approx(0.65), 2, 3)  # (0.5 + 0.8) / 2, not (1 + 0 + 0.8) / 3
+    assert rows["criterion"] == (0.4, 1, 1)
+    assert rows["all"] == (pytest.approx((1.4 / 3 + 0.8) / 2), 2, 4)
+
+
+def test_balanced_is_the_mean_of_the_levels() -> None:
+    assert balanced(scored(), "ndcg@10", ["area", "criterion"]) == pytest.approx((0.65 + 0.4) / 2)
+    assert balanced(scored(), "ndcg@10") == pytest.approx((0.65 + 0.4) / 2)
+
+
+def test_balanced_refuses_a_level_without_scores() -> None:
+    only_area = scored().filter(pl.col("level") == "area")
+    with pytest.raises(ValueError, match="criterion"):
+        balanced(only_area, "ndcg@10", ["area", "criterion"])
+    with pytest.raises(ValueError, match="any"):
+        balanced(scored(), "p@10")
+
+
+def test_systems_stay_apart() -> None:
+    two = pl.concat(
+        [scored().with_columns(system=pl.lit("s1")), scored().with_columns(value=0.5, system=pl.lit("s2"))],
+        how="diagonal",
+    )
+    means = macro_means(group_scores(two)).filter(pl.col("level") == "area").select("system", "value")
+    assert dict(means.iter_rows()) == {"s1": pytest.approx(0.65), "s2": 0.5}
+
+
+def test_result_does_not_depend_on_row_order() -> None:
+    values = [0.1 * i + 1e-9 * i * i for i in range(40)]
+    frame = pl.DataFrame(
+        {"query_id": [f"q{i:02d}" for i in range(40)], "group_id": "g", "measure": "p@1", "level": "l", "value": values}
+    )
+    first = group_scores(frame)
+    for seed in range(3):
+        assert group_scores(frame.sample(fraction=1.0, shuffle=True, seed=seed)).equals(first)
+
+
+def test_exclusions_count_units_and_unjudged_queries() -> None:
+    queries = pl.DataFrame({"query_id": ["a1", "a2", "a3", "c1"], "level": ["area", "area", "area", "criterion"]})
+    qrels = pl.DataFrame(
+        # a1: relevant in g1, not in g2; a2: nothing relevant in g1; a3: never judged; c1: relevant
+        [("a1", "g1", "p", 1), ("a1", "g2", "r", 0), ("a2", "g1", "p", 0), ("c1", "g1", "p", 2)],
+        schema=["query_id", "group_id", "passage_id", "score"],
+        orient="row",
+    )
+    assert dict(exclusions(qrels, queries).iter_rows()) == {"all": 3, "area": 3, "criterion": 0}
+
+
+@pytest.mark.parametrize("bad", [math.nan, None])
+def test_values_that_are_no_number_never_reach_a_mean(bad: float | None) -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        group_scores(scored().with_columns(value=pl.lit(bad, dtype=pl.Float64)))
+
+
+def test_unknown_queries_are_named() -> None:
+    with pytest.raises(ValueError, match="c1"):
+        with_levels(SCORES, QUERIES.head(2))

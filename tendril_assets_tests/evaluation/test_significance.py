@@ -1,0 +1,158 @@
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendril_assets.evaluation.significance import Bootstrap, Interval, comparisons, holm, system_intervals
+
+B = 10_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "corrected"),
+    [
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),  # sorted: 4 x .005, 3 x .01, 2 x .03, then max(.06, .04)
+        ([0.01, 0.011], [0.02, 0.02]),
+        ([0.5, 0.6, 0.9, 0.4], [1.0, 1.0, 1.0, 1.0]),
+        ([0.03], [0.03]),
+        ([], []),
+        ([None, 0.01, math.nan, 0.04], [None, 0.02, None, 0.04]),  # two tests, so factors 2 and 1
+        ([None, math.nan], [None, None]),
+    ],
+)
+def test_holm(raw: list[float | None], corrected: list[float | None]) -> None:
+    got = holm(raw)
+    assert [g is None for g in got] == [c is None for c in corrected]
+    assert [g for g in got if g is not None] == pytest.approx([c for c in corrected if c is not None])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_properties(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(p <= c <= 1 for p, c in zip(p_values, corrected, strict=True))
+    by_p = sorted(zip(p_values, corrected, strict=True))
+    assert [c for _, c in by_p] == sorted(c for _, c in by_p)
+
+
+def test_identical_systems() -> None:
+    values = np.random.default_rng(1).random((33, 2))
+    tests = Bootstrap(33, B, seed=42).paired(values, values, 0.95)
+    assert tests == [(0.0, Interval(0.0, 0.0), 1.0)] * 2
+
+
+def test_equal_up_to_rounding_is_equal() -> None:
+    values = np.array([[0.1], [0.2], [0.3]])
+    (test,) = Bootstrap(3, B, seed=42).paired(values, (values * 3) / 3 + 1e-17, 0.95)
+    assert (test.difference, test.p) == (0.0, 1.0)
+
+
+def test_all_resamples_above_zero() -> None:
+    better = np.array([[0.5], [0.6], [0.7]])
+    (test,) = Bootstrap(3, B, seed=42).paired(better, better - 0.1, 0.95)
+    assert test.p == pytest.approx(2 / 10_001)  # 2 min(0 + 1, 10000 + 1) / 10001 = 0.00019998
+    assert test.p == pytest.approx(0.00019998, abs=1e-8)
+    assert test.difference == pytest.approx(0.1)
+    assert test.interval.low == pytest.approx(0.1)
+    (worse,) = Bootstrap(3, B, seed=42).paired(better - 0.1, better, 0.95)
+    assert worse.p == test.p
+
+
+def test_p_value_against_a_direct_count() -> None:
+    generator = np.random.default_rng(3)
+    system, baseline = generator.random((7, 1)), generator.random((7, 1))
+    boot = Bootstrap(7, 500, seed=5)
+    (test,) = boot.paired(system, baseline, 0.95)
+    differences = [sum(row[g] * (system - baseline)[g, 0] for g in range(7)) / 7 for row in boot._counts]
+    below, above = sum(d <= 0 for d in differences), sum(d >= 0 for d in differences)
+    assert test.p == pytest.approx(min(1, 2 * min(below + 1, above + 1) / 501))
+
+
+def test_one_group_and_none() -> None:
+    one = Bootstrap(1, B, seed=42)
+    assert one.intervals(np.array([[0.4]]), 0.95) == [Interval(None, None, "one_group")]
+    assert one.paired(np.array([[0.4]]), np.array([[0.1]]), 0.95) == [
+        (pytest.approx(0.3), Interval(None, None, "one_group"), None)
+    ]
+    assert Bootstrap(0, B, seed=42).intervals(np.zeros((0, 1)), 0.95) == [Interval(None, None, "no_group")]
+
+
+def test_resamples_are_named_by_the_seed() -> None:
+    values = np.random.default_rng(0).random((12, 1))
+    first, again, other = (Bootstrap(12, B, seed=s).intervals(values, 0.95) for s in (42, 42, 43))
+    assert first == again
+    assert first != other
+
+
+def test_every_resample_draws_as_many_groups_as_there_are() -> None:
+    boot = Bootstrap(9, 200, seed=1)
+    assert boot._counts.sum(axis=1).tolist() == [9.0] * 200
+    assert boot.means(np.full((9, 1), 0.25)).tolist() == [[0.25]] * 200
+
+
+def test_interval_agrees_with_scipy() -> None:
+    values = np.random.default_rng(7).beta(2, 3, size=33)
+    (ours,) = Bootstrap(33, 20_000, seed=42).intervals(values[:, None], 0.95)
+    theirs = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, confidence_level=0.95, method="percentile", rng=np.random.default_rng(8)
+    ).confidence_interval
+    # The ends' own Monte Carlo error is about sd / sqrt(B x density): 0.001 here; the interval is 0.13 wide.
+    assert ours.low == pytest.approx(theirs.low, abs=0.003)
+    assert ours.high == pytest.approx(theirs.high, abs=0.003)
+    assert ours.high - ours.low > 0.1
+
+
+def groups_frame() -> pl.DataFrame:
+    rows = []
+    for system, shift in (("bm25", 0.0), ("m_base", 0.1), ("m_tuned", 0.2), ("n_base", 0.2), ("n_tuned", 0.2)):
+        for g in range(6):
+            rows.append((system, f"g{g}", "area", "p@10", 0.05 * g + shift, 2))
+    names = ["system", "group_id", "level", "measure", "value", "queries"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+OPTIONS = {"seed": 42, "resamples": B, "confidence": 0.95}
+
+
+def test_comparisons_correct_over_the_models_of_one_question() -> None:
+    families = {
+        "base": [("m_tuned", "m_base"), ("n_tuned", "n_base")],
+        "bm25": [("m_tuned", "bm25"), ("n_tuned", "bm25")],
+    }
+    table = comparisons(groups_frame(), families, **OPTIONS)
+    rows = {(r["system"], r["baseline"]): r for r in table.iter_rows(named=True)}
+    smallest = 2 / 10_001
+    m, n = rows["m_tuned", "m_base"], rows["n_tuned", "n_base"]
+    assert (m["p"], m["p_holm"]) == (pytest.approx(smallest), pytest.approx(2 * smallest))  # two tests in the family
+    assert (n["difference"], n["p"], n["p_holm"], n["low"], n["high"]) == (0.0, 1.0, 1.0, 0.0, 0.0)
+    assert rows["n_tuned", "bm25"]["p_holm"] == pytest.approx(2 * smallest)
+    assert m["difference"] == pytest.approx(0.1)
+    assert {r["groups"] for r in rows.values()} == {6}
+
+
+def test_intervals_per_system() -> None:
+    table = system_intervals(groups_frame(), **OPTIONS)
+    rows = {r["system"]: r for r in table.iter_rows(named=True)}
+    # The same resamples for all systems: a constant shift moves the ends by exactly that.
+    assert rows["m_base"]["low"] - rows["bm25"]["low"] == pytest.approx(0.1)
+    assert rows["bm25"]["low"] < 0.125 < rows["bm25"]["high"]  # the mean of 0, .05, ..., .25
+    assert rows["bm25"]["reason"] is None
+
+
+def test_one_group_gives_no_interval_but_a_reason() -> None:
+    one = groups_frame().filter(pl.col("group_id") == "g3")
+    assert set(system_intervals(one, **OPTIONS).select("low", "high", "reason").rows()) == {(None, None, "one_group")}
+    (row,) = comparisons(one, {"base": [("m_tuned", "m_base")]}, **OPTIONS).iter_rows(named=True)
+    assert (row["low"], row["high"], row["p"], row["p_holm"], row["groups"]) == (None, None, None, None, 1)
+    assert row["difference"] == pytest.approx(0.1)
+
+
+def test_systems_without_the_same_groups_are_refused() -> None:
+    with pytest.raises(ValueError, match="every system needs a score in every group"):
+        system_intervals(groups_frame().head(29), **OPTIONS)
+    with pytest.raises(ValueError, match="'x_base' has no scores"):
+        comparisons(groups_frame(), {"base": [("m_tuned", "x_base")]}, **OPTIONS)

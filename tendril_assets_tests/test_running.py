@@ -1,0 +1,103 @@
+"""Running jobs in this process: progress, failures, and what a killed run leaves behind."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from rich.console import Console
+from tendril_assets.errors import SettingsError
+from tendril_assets.running import end_dead_runs, ensure_dagster_home, run_job
+from tendril_assets.settings import Settings
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    path = ensure_dagster_home(Settings.from_env({"TENDRIL_HOME": str(tmp_path)}))
+    monkeypatch.setenv("DAGSTER_HOME", str(path))
+    return path
+
+
+def definitions(*, fail: bool) -> dg.Definitions:
+    @dg.asset(pool="duckdb")
+    def first(context: dg.AssetExecutionContext) -> None:
+        context.log.info("half way")
+
+    @dg.asset(deps=[first], pool="duckdb")
+    def second() -> None:
+        if fail:
+            raise RuntimeError("outer") from ValueError("the real cause")
+
+    @dg.asset_check(asset=first, blocking=False)
+    def looks_right() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
+
+    job = dg.define_asset_job("toy", selection="*")
+    return dg.Definitions(assets=[first, second], asset_checks=[looks_right], jobs=[job])
+
+
+def run(*, fail: bool = False) -> tuple[str, object]:
+    screen = io.StringIO()
+    outcome = run_job(definitions(fail=fail), "toy", Console(file=screen, width=120))
+    return screen.getvalue(), outcome
+
+
+def test_progress_names_every_step_and_message(home: Path) -> None:
+    text, outcome = run()
+    assert outcome.success
+    assert outcome.steps == 3
+    assert outcome.failed_checks == ["first: looks_right (WARN)"]
+    assert "done first" in text
+    assert "half way" in text
+    assert "[ 3/3]" in text
+
+
+def test_a_failure_is_told_by_its_cause(home: Path) -> None:
+    text, outcome = run(fail=True)
+    assert not outcome.success
+    assert "failed second" in text
+    assert outcome.errors == ["second: ValueError: the real cause"]
+
+
+def test_a_killed_run_is_ended_and_its_pool_slot_given_back(home: Path) -> None:
+    code = """
+        import os, time
+        import dagster as dg
+        from rich.console import Console
+        from tendril_assets.running import run_job
+
+        @dg.asset(pool="duckdb")
+        def first():
+            print("ready", flush=True)
+            time.sleep(60)
+
+        run_job(dg.Definitions(assets=[first], jobs=[dg.define_asset_job("toy", selection="*")]), "toy", Console(stderr=True))
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        with dg.DagsterInstance.get() as instance:
+            assert end_dead_runs(instance) == [], "a run whose process lives is left alone"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+    text, outcome = run()
+    assert "was cut off earlier" in text
+    assert outcome.success
+    with dg.DagsterInstance.get() as instance:
+        assert end_dead_runs(instance) == []
+        statuses = sorted(r.status.value for r in instance.get_runs())
+    assert statuses == ["FAILURE", "SUCCESS"]
+
+
+def test_dagster_home_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
+    for wrong in ("relative", str(tmp_path / "missing")):
+        monkeypatch.setenv("DAGSTER_HOME", wrong)
+        with pytest.raises(SettingsError, match="DAGSTER_HOME"):
+            ensure_dagster_home(settings)
