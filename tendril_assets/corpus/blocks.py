@@ -71,7 +71,7 @@ class _OpenTable:
     def __init__(self) -> None:
         self.rows: list[tuple[Mark, str]] = []
         self.row: list[list[str]] = []
-        self._mark: Mark = None
+        self._mark: Mark = (0, 0)
 
     def add(self, text: str, mark: Mark) -> None:
         if not any(self.row):

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 from tendril_assets.corpus.extraction import PageText
 from tendril_assets.corpus.layout import CELL_SEPARATOR
-from tendril_assets.corpus.textclean import is_list_item, join_lines
+from tendril_assets.corpus.textclean import is_list_item, join_lines, squeeze
 
 CHUNKER_VERSION = "chunk-1"
 MIN_CHARACTERS = 20
 MAX_CHARACTERS = 5_000
 _MAX_HEADING = 100
+_MAX_HEADINGS = 300
 
 _CUTS = (
     re.compile(r"\n"),
@@ -55,7 +56,7 @@ def _across_pages(pages: Iterable[PageText]) -> list[_Block]:
     blocks: list[_Block] = []
     previous_page = 0
     for page in pages:
-        own = [_Block(page.number, text.strip()) for text in page.text.split("\n\n") if text.strip()]
+        own = [_Block(page.number, text.strip()) for text in squeeze(page.text).split("\n\n") if text.strip()]
         if blocks and own and page.number == previous_page + 1 and _goes_on(blocks[-1].text, own[0].text):
             blocks[-1] = _Block(blocks[-1].page, join_lines(blocks[-1].text, own.pop(0).text))
         blocks += own
@@ -71,7 +72,7 @@ def _goes_on(before: str, after: str) -> bool:
 
 
 def _with_neighbours(blocks: list[_Block]) -> list[_Block]:
-    """Join headings, announcements and short blocks to the block below, on the same page; the last one to that above."""
+    """Join headings, announcements and short blocks to the block below on their page (a last short one: above)."""
     out: list[_Block] = []
     open_block = False
     for block in blocks:
@@ -79,7 +80,8 @@ def _with_neighbours(blocks: list[_Block]) -> list[_Block]:
             out[-1] = _Block(block.page, f"{out[-1].text}\n{block.text}")
         else:
             out.append(block)
-        open_block = _wants_next(block.text)
+        # Many short lines in a row are no headings of each other.
+        open_block = _wants_next(block.text) and len(out[-1].text) < _MAX_HEADINGS
     return _short_to_previous(out)
 
 

@@ -59,7 +59,9 @@ def _check_declared(parts: list[zipfile.ZipInfo], limits: Limits) -> None:
         raise Unreadable("too_large", f"declares {declared} unpacked bytes, limit {limits.max_bytes}")
     for part in parts:
         if part.file_size > _RATIO_FROM and part.file_size > _MAX_RATIO * max(part.compress_size, 1):
-            raise Unreadable("too_large", f"{part.filename} unpacks {part.file_size // max(part.compress_size, 1)}-fold")
+            raise Unreadable(
+                "too_large", f"{part.filename} unpacks {part.file_size // max(part.compress_size, 1)}-fold"
+            )
 
 
 def _main_part(archive: zipfile.ZipFile) -> str:

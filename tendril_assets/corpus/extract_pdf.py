@@ -91,7 +91,11 @@ def _words(textpage: Any, raw: Any, turn: _Turn) -> list[Span]:
     first = 0
     rect = raw.FS_RECTF()
     pointer = ctypes.byref(rect)
-    loose_box, unicode_of, unmapped = raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetUnicode, raw.FPDFText_HasUnicodeMapError
+    loose_box, unicode_of, unmapped = (
+        raw.FPDFText_GetLooseCharBox,
+        raw.FPDFText_GetUnicode,
+        raw.FPDFText_HasUnicodeMapError,
+    )
 
     def box(i: int) -> tuple[float, float, float, float]:
         loose_box(textpage, i, pointer)
@@ -150,7 +154,9 @@ def _rules(page: Any, raw: Any, turn: _Turn) -> list[Rule]:
             continue
         x0, y0, x1, y1 = turn(*(side.value for side in sides))
         if x1 - x0 > 2 * _RULE_THICKNESS:
-            pieces += [Rule((y0 + y1) / 2, x0, x1)] if y1 - y0 <= _RULE_THICKNESS else [Rule(y0, x0, x1), Rule(y1, x0, x1)]
+            pieces += (
+                [Rule((y0 + y1) / 2, x0, x1)] if y1 - y0 <= _RULE_THICKNESS else [Rule(y0, x0, x1), Rule(y1, x0, x1)]
+            )
     rules: list[Rule] = []
     for piece in sorted(pieces, key=lambda r: (round(r.y), r.x0)):
         last = rules[-1] if rules else None

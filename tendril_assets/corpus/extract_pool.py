@@ -74,7 +74,7 @@ class _Worker:
         self.ready = False
         self.started = time.monotonic()
         self.buffer = bytearray()
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         package_parent = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (package_parent, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
@@ -231,7 +231,9 @@ class _Pool:
         if not worker.fresh:
             queue.appendleft(job._replace(needs_fresh=True))
             return []
-        message = f"the reader ended with status {status}: a damaged file, or over {self._limits.memory_mb} MB of memory"
+        message = (
+            f"the reader ended with status {status}: a damaged file, or over {self._limits.memory_mb} MB of memory"
+        )
         return [ReadResult(job.job_id, Extraction("parse_failed", message), seconds)]
 
     def _overdue(self, worker: _Worker, now: float) -> list[ReadResult]:

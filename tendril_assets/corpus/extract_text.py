@@ -18,10 +18,58 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_NO_TEXT = frozenset("script style noscript template head title object iframe svg math textarea select button".split())
+_NO_TEXT = frozenset(
+    {
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "head",
+        "title",
+        "object",
+        "iframe",
+        "svg",
+        "math",
+        "textarea",
+        "select",
+        "button",
+    }
+)
 _INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data dfn em font i ins kbd label mark q s samp small span strike strong sub "
-    "sup time tt u var wbr".split()
+    {
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    }
 )
 _WRAPPED_AT = 120  # a text whose longest line is shorter was wrapped by hand; else each line is a paragraph
 _FULL_LINE = 0.6

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 from tendril_assets.corpus.textclean import clean, garbled_share, squeeze
@@ -112,16 +112,19 @@ def settle(raw: RawPages, limits: Limits) -> Extraction:
     pages = tuple(PageText(number, text) for number, text in enumerate(texts, start=1) if text)
     empty = tuple(number for number, text in enumerate(texts, start=1) if not text)
     characters = sum(len(page.text) for page in pages)
-    seen = {"page_count": len(texts), "empty_pages": empty, "dropped_lines": tuple(clean(s) for s in raw.dropped_lines)}
+    seen = Extraction("ok", None, (), len(texts), empty, tuple(clean(line) for line in raw.dropped_lines))
     if characters > limits.max_characters:
-        return Extraction("too_large", f"{characters} characters of text, limit {limits.max_characters}", **seen)
+        message = f"{characters} characters of text, limit {limits.max_characters}"
+        return replace(seen, outcome="too_large", message=message)
     if not pages:
-        return Extraction("no_text_layer", raw.note or f"no text on any of {len(texts)} pages", **seen)
+        message = raw.note or f"no text on any of {len(texts)} pages"
+        return replace(seen, outcome="no_text_layer", message=message)
     share = garbled_share("".join(page.text for page in pages))
     if share > limits.max_garbled_share:
         message = f"{share:.1%} unreadable characters, limit {limits.max_garbled_share:.1%}"
-        return Extraction("garbled", message, **seen)
+        return replace(seen, outcome="garbled", message=message)
+    read = replace(seen, pages=pages, characters=characters)
     if empty and raw.blank_is_fault:
         message = raw.note or f"{len(empty)} of {len(texts)} pages without text"
-        return Extraction("partial", message, pages, characters=characters, **seen)
-    return Extraction("ok", None, pages, characters=characters, **seen)
+        return replace(read, outcome="partial", message=message)
+    return read

@@ -11,8 +11,8 @@ from tendril_assets.spec import FilterSpec
 FILTER_VERSION = "filter-1"
 MAX_POOR_CELLS = 2 / 3
 
-_CELL_BREAK = re.compile(r"\s*(?:\||\t)\s*")
-_RULED_ROW = re.compile(r"[\s|:+=-]*\Z")
+_CELL_BREAK = re.compile(r" *[|\t] *")
+_RULED_ROW = re.compile(r"(?=.*[-=+])[\s|:+=-]*\Z")
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 

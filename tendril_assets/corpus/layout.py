@@ -8,6 +8,7 @@ too short for running text (under three words on average, the last line aside).
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import mean, median
 from typing import NamedTuple
 
@@ -114,7 +115,7 @@ def _blocks(spans: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
 def _zone(rows: list[Row], seed: int, lowest: int) -> tuple[int, int, list[Gap]]:
     """Rows start..end around ``seed`` that share its gutters, and those gutters; none where the seed stands alone."""
     height = median(span.height for span in rows[seed])
-    gaps = [(a.x1, b.x0) for a, b in zip(rows[seed], rows[seed][1:], strict=False)]
+    gaps = [(a.x1, b.x0) for a, b in pairwise(rows[seed])]
     start, end = seed, seed + 1
     while gaps and end < len(rows) and _near(rows[end - 1], rows[end]):
         left = _shared(gaps, rows[end], height)
@@ -187,7 +188,9 @@ def _table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> str:
         band = sum(_middle(row) < y for y in ruled)
         continues = (band == band_of_last) if ruled else (not cells[0] and sum(map(bool, cells)) == 1)
         if table and continues:
-            table[-1] = [flow([a, b], [True, True]) if a and b else a or b for a, b in zip(table[-1], cells, strict=True)]
+            table[-1] = [
+                flow([a, b], [True, True]) if a and b else a or b for a, b in zip(table[-1], cells, strict=True)
+            ]
         else:
             table.append(cells)
         band_of_last = band
@@ -208,7 +211,7 @@ def _paragraphs(rows: list[Row]) -> list[str]:
         Span(" ".join(s.text for s in row), row[0].x0, min(s.y0 for s in row), row[-1].x1, max(s.y1 for s in row))
         for row in rows
     ]
-    gaps = [upper.y0 - lower.y1 for upper, lower in zip(lines, lines[1:], strict=False)]
+    gaps = [upper.y0 - lower.y1 for upper, lower in pairwise(lines)]
     usual = median(gaps) if gaps else 0.0
     blocks: list[list[Span]] = []
     for i, line in enumerate(lines):
@@ -242,9 +245,7 @@ def repeated_edges(pages: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
         return [(0, 0)] * len(pages)
     tops = _leading([list(lines[:_EDGE_LINES]) for lines in pages])
     bottoms = _leading([list(reversed(lines[-_EDGE_LINES:])) for lines in pages])
-    return [
-        (top, min(bottom, len(lines) - top)) for top, bottom, lines in zip(tops, bottoms, pages, strict=True)
-    ]
+    return [(top, min(bottom, len(lines) - top)) for top, bottom, lines in zip(tops, bottoms, pages, strict=True)]
 
 
 def _leading(edges: list[list[str]]) -> list[int]:

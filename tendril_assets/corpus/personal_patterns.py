@@ -11,6 +11,10 @@ from dataclasses import dataclass
 PATTERN_VERSION = "1"
 
 
+# Punctuation of the sentence behind a match. "!" and "?" may belong to a password and stay with it.
+_TRAILING = ".,;:"
+
+
 @dataclass(frozen=True)
 class Pattern:
     """``group`` is the part that is masked; ``accept`` gets the text, its start and its end, and may refuse it."""
@@ -23,7 +27,7 @@ class Pattern:
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         for match in self.regex.finditer(text):
             start, end = match.span(self.group)
-            while end > start and text[end - 1] in ".,;:!?":
+            while end > start and text[end - 1] in _TRAILING:
                 end -= 1
             if end > start and (self.accept is None or self.accept(text, start, end)):
                 yield start, end
@@ -37,7 +41,7 @@ def find_patterns(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _looks_secret(text: str, start: int, end: int) -> bool:
-    """A value, not the next word of a sentence: digits, symbols or mixed case in it, or nothing after it on the line."""
+    """A value, not the next word of a sentence: digits, symbols or mixed case in it, or nothing behind it."""
     value = text[start:end]
     if value.startswith((">", "<")):
         return False
@@ -102,7 +106,8 @@ PATTERNS = (
     Pattern(
         "private_phone",
         re.compile(
-            r"\b(?:Tel(?:efon|\.)?|Telefax|Fax|Mobile?|Natel|Handy|Phone|Téléphone|Tél\.|Telefono|Direkt(?:wahl)?)[ \t]*(?:Nr\.?|no)?[.:]?\s*"
+            r"\b(?:Tel(?:efon|\.)?|Telefax|Fax|Mobile?|Natel|Handy|Phone|Téléphone|Tél\.|Telefono|Direkt(?:wahl)?)"
+            r"[ \t]*(?:Nr\.?|no)?[.:]?\s*"
             r"(?P<number>(?:\+\d{2}|0)[\d \u00a0()./'’-]{6,18}\d)",
             re.IGNORECASE,
         ),
@@ -117,8 +122,8 @@ PATTERNS = (
     Pattern(
         "account_number",  # post accounts: PC-Konto 80-2-2
         re.compile(
-            r"\b(?:PC|PK|CCP|Post(?:check|cheque|finance)?|compte\s+postal|conto\s+postale|Konto)(?:[- ]?(?:Konto|Kto\.?|Nr\.?|No\.?))?"
-            r"[ \t]*:?\s*(?P<number>\d{2}-\d{1,6}-\d)(?![\d-])",
+            r"\b(?:PC|PK|CCP|Post(?:check|cheque|finance)?|compte\s+postal|conto\s+postale|Konto)"
+            r"(?:[- ]?(?:Konto|Kto\.?|Nr\.?|No\.?))?[ \t]*:?\s*(?P<number>\d{2}-\d{1,6}-\d)(?![\d-])",
             re.IGNORECASE,
         ),
         "number",
@@ -126,7 +131,8 @@ PATTERNS = (
     Pattern(
         "account_number",
         re.compile(
-            r"\b(?:Bank)?(?:Konto|Kto\.?|compte|conto)(?:nummer|[- ]?Nr\.?|\s+n[o°]\.?)?[ \t]*:\s*(?P<number>\d(?:[ .\u00a0-]?\d){6,20})",
+            r"\b(?:Bank)?(?:Konto|Kto\.?|compte|conto)(?:nummer|[- ]?Nr\.?|\s+n[o°]\.?)?[ \t]*:"
+            r"\s*(?P<number>\d(?:[ .\u00a0-]?\d){6,20})",
             re.IGNORECASE,
         ),
         "number",

@@ -50,8 +50,8 @@ STOP_WORDS = _list(
     canton commune comune consorzio dame damen dank departement département dienst direction direktion divisione e-mail
     email fabrik fachstelle fax firma gemeinde gesellschaft gmbh handy haus herr herren herrn hochbau hochbauamt hotel
     infrastruktur ingenieure institut kanton kirche klasse kollege kollegin kollegen kommission kunde kundin lausanne
-    luzern madame mail messieurs mobile monsieur natel objekt office ort pax platz planung platform post postfach projekt
-    quartier rathaus ref referenz sa schule sekretariat service siedlung signora signore sitz spital stadt stiftung
+    luzern madame mail messieurs mobile monsieur natel objekt office ort pax platz planung platform post postfach
+    projekt quartier rathaus ref referenz sa schule sekretariat service siedlung signora signore sitz spital stadt stiftung
     strasse sàrl tel telefax telefon telefono theater tiefbau tiefbauamt téléphone team ufficio universität verein
     verwaltung ville zentrum zürich basel genève losanna lugano winterthur gasse weg frau mme mlle sig dr prof""",
 )

@@ -22,7 +22,10 @@ _INITIAL = rf"[{_UPPER}]\.(?:-?[{_UPPER}]\.)*"
 _PARTICLE = r"(?:von der|von den|van der|van den|de la|von|van|zur|zum|zu|de|di|da|del|della|dal|du|le|la|el|al|ten)"
 _BLANK = r"[ \t\u00a0]+"
 _JOIN = rf"(?:{_BLANK}|[ \t]*\n[ \t]*)"
-_DEGREE = r"(?:(?:Dr|Prof|Dipl|lic|iur|phil|med|rer|nat|oec|sc|Ing|Arch|dott|Dott|Avv|Me)\.(?:ssa)?|ETH|EPFL|FH|HTL|HSG|MAS|MSc|BSc|PD)"
+_DEGREE = (
+    r"(?:(?:Dr|Prof|Dipl|lic|iur|phil|med|rer|nat|oec|sc|Ing|Arch|dott|Dott|Avv|Me)\.(?:ssa)?"
+    r"|ETH|EPFL|FH|HTL|HSG|MAS|MSc|BSc|PD)"
+)
 _TITLE = (
     r"(?:Herrn?|Herren|Frau|Hr\.|Fr\.|Mme|Madame|Mlle|Monsieur|MM?\.|Signora?|Signore|Sig\.(?:ra|na)?|Dr\.|Prof\.|Dott\.(?:ssa)?"
     r"|Dipl\.[ -]?(?:Ing|Arch)\.|Ing\.|Arch\.|Avv\.)"
@@ -36,8 +39,8 @@ _LABEL = (
 )
 # ... and behind these a person or a firm: only a known first name or an initial tells.
 _WEAK_LABEL = (
-    r"(?:Kontakt|Auskunft|Auskünfte|Name|Vorname|Nachname|Name,? Vorname|Vor- und Nachname|Verfasser(?:in)?|Autor(?:in)?"
-    r"|Unterschrift|Contact|Responsable|Nom|Nom et prénom|Signature|Contatto|Responsabile|Nome|Nome e cognome)"
+    r"(?:Kontakt|Auskunft|Auskünfte|Name|Vorname|Nachname|Name,? Vorname|Vor- und Nachname|Verfasser(?:in)?"
+    r"|Autor(?:in)?|Unterschrift|Contact|Responsable|Nom|Nom et prénom|Signature|Contatto|Responsabile|Nome|Nome e cognome)"
 )
 _CLOSING = (
     r"(?:(?:Mit )?[Ff]reundlichen? Grüss?(?:en|e)|(?:Mit )?[Bb]esten? Grüss?(?:en|e)|Hochachtungsvoll"
@@ -62,7 +65,7 @@ _FIRST = re.compile(
 )
 _PIECE = re.compile(rf"{_INITIAL}|{_PARTICLE}(?!\w)|{_TOKEN}")
 _ROLE = re.compile(rf"(?:{ROLES})(?:in)?")
-_ROLE_COMPOUND = re.compile(rf"\w{{4,}}(?:{ROLES}|{COMPOUND_ROLES})(?:in)?")
+_ROLE_COMPOUND = re.compile(rf"\w{{3,}}(?:{ROLES})(?:in)?|\w{{4,}}(?:{COMPOUND_ROLES})(?:in)?")
 _PLACE_COMPOUND = re.compile(rf"\w{{3,}}(?:{PLACES})|{PLACES}")
 
 

@@ -17,10 +17,12 @@ SOFT_HYPHEN = "\u00ad"
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 # Vertical tab, next line, line and paragraph separator end a line: dropping them would glue two words together.
 _LINE_BREAKS = dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), "\n")
-_CONTROLS = dict.fromkeys((*range(0x00, 0x09), *range(0x0E, 0x20), *range(0x7F, 0x85), *range(0x86, 0xA0)))
+_CONTROLS = dict.fromkeys((*range(0x09), *range(0x0E, 0x20), *range(0x7F, 0x85), *range(0x86, 0xA0)))
 # Zero-width space and joiners, byte order mark, direction marks, invisible operators.
 _INVISIBLE = dict.fromkeys((*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF))
-_NONCHARACTERS = dict.fromkeys((*range(0xFDD0, 0xFDF0), *(p << 16 | low for p in range(17) for low in (0xFFFE, 0xFFFF))))
+_NONCHARACTERS = dict.fromkeys(
+    (*range(0xFDD0, 0xFDF0), *(p << 16 | low for p in range(17) for low in (0xFFFE, 0xFFFF)))
+)
 _TABLE = {**_CONTROLS, **_LINE_BREAKS, **_INVISIBLE, **_NONCHARACTERS, **_LIGATURES}
 
 _NEEDS_TABLE = re.compile("[" + "".join(re.escape(chr(c)) for c in sorted(_TABLE)) + "]")
@@ -31,9 +33,34 @@ _LOOSE_BREAK = re.compile(r" ?\n ?")
 _MANY_BREAKS = re.compile(r"\n{3,}")
 
 _CONJUNCTIONS = frozenset(
-    "und oder bzw beziehungsweise sowie resp respektive u o bis als noch wie statt et ou e o od and or и или".split()
+    {
+        "und",
+        "oder",
+        "bzw",
+        "beziehungsweise",
+        "sowie",
+        "resp",
+        "respektive",
+        "u",
+        "o",
+        "bis",
+        "als",
+        "noch",
+        "wie",
+        "statt",
+        "et",
+        "ou",
+        "e",
+        "od",
+        "and",
+        "or",
+        "и",
+        "или",
+    }
 )
-_LIST_ITEM = re.compile(r"(?:[•·▪◦‣■●*–—-]\s|\(?\d{1,3}(?:\.\d{1,3})*[.)]\s|\d{1,3}(?:\.\d{1,3})+\s|\(?[a-zA-Z]\)\s|§\s?\d)")
+_LIST_ITEM = re.compile(
+    r"(?:[•·▪◦‣■●*–—-]\s|\(?\d{1,3}(?:\.\d{1,3})*[.)]\s|\d{1,3}(?:\.\d{1,3})+\s|\(?[a-zA-Z]\)\s|§\s?\d)"
+)
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ of the scope is ranked, also those that share no token with the query: they scor
 Tokens: NFC, lower case (not case-folded, so ß stays ß), runs of letters and digits of any length; no stop words.
 """
 
+import importlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ def load_stemmer(name: str) -> Stemmer | None:
     if name == "none":
         return None
     try:
-        import Stemmer as snowball
+        snowball = importlib.import_module("Stemmer")
     except ImportError as error:
         raise SettingsError(
             f"evaluation.bm25.stemmer is {name!r}, which needs the package PyStemmer: install it "

@@ -40,11 +40,8 @@ def model_source(spec: ModelSpec) -> Path | str:
     package. A hub id is returned unchanged; ``revision`` and the check of its weights follow when it is loaded.
     Raises TendrilError for a package or folder without weights, and for weights of another hash.
     """
-    if spec.base.startswith(_PACKAGE):
-        folder = _package_folder(spec.base.removeprefix(_PACKAGE))
-    elif Path(spec.base).is_absolute() or spec.base.startswith("."):
-        folder = Path(spec.base)
-    else:
+    folder = _base_folder(spec)
+    if folder is None:
         return spec.base
     weights = folder / WEIGHTS
     if not weights.is_file():
@@ -73,7 +70,7 @@ def model_identity(spec: ModelSpec, weights: Path | None = None) -> str:
 
 def is_pinned(spec: ModelSpec) -> bool:
     """Whether the base is known by content or revision, so that what it gave may be used again later."""
-    return bool(spec.revision) or isinstance(model_source(spec), Path)
+    return bool(spec.revision) or _base_folder(spec) is not None
 
 
 def folder_hash(folder: Path) -> str:
@@ -103,6 +100,7 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
         str(source),
         device=device,
         revision=spec.revision if isinstance(source, str) else None,
+        local_files_only=isinstance(source, Path),
         trust_remote_code=spec.trust_remote_code,
         prompts={"query": spec.query_prompt, "document": spec.document_prompt},
         model_kwargs={"dtype": torch.float32},
@@ -116,7 +114,7 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
     if width is not None and width < spec.dimensions:
         raise TendrilError(f"{spec.base} gives {width} dimensions, the specification says {spec.dimensions}")
     model.truncate_dim = spec.dimensions if width is None or width > spec.dimensions else None
-    limit = getattr(model.transformers_model.config, "max_position_embeddings", None)
+    limit = getattr(getattr(model.transformers_model, "config", None), "max_position_embeddings", None)
     if limit is not None and spec.max_length > limit:
         raise TendrilError(f"{spec.base} reads at most {limit} tokens, the specification says {spec.max_length}")
     model.max_seq_length = spec.max_length
@@ -223,6 +221,15 @@ def rank_dense(
         at_passage += scope.passages.height
         at_query += scope.queries.height
     return whole_run(parts)
+
+
+def _base_folder(spec: ModelSpec) -> Path | None:
+    """Folder of the base, or None for a hub id."""
+    if spec.base.startswith(_PACKAGE):
+        return _package_folder(spec.base.removeprefix(_PACKAGE))
+    if Path(spec.base).is_absolute() or spec.base.startswith("."):
+        return Path(spec.base)
+    return None
 
 
 def _package_folder(name: str) -> Path:

@@ -17,6 +17,7 @@ Rules:
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -91,30 +92,60 @@ def score_queries(run: pl.DataFrame, qrels: pl.DataFrame, measures: Sequence[str
     ``relevant`` (relevant passages of the unit), ordered by query, group and the order of ``measures``.
     Raises ValueError for an unknown measure, a score that is missing or not finite, or a pair given twice.
     """
-    parsed = [parse_measure(name) for name in measures]
-    _refuse_bad_scores(run)
-    _refuse_duplicates(qrels, "qrels")
-    units = qrels.select(_UNIT).unique().sort(_UNIT).with_row_index("unit")
-    judged = qrels.join(units, on=_UNIT).select("unit", "passage_id", pl.col("score").cast(pl.Float64).alias("grade"))
-    retrieved = run.join(units, on=_UNIT).select(*_UNIT, "unit", "passage_id", "score")
-    _refuse_duplicates(retrieved, "a run")
-    ranking = _Ranking.of(
-        retrieved.join(judged, on=["unit", "passage_id"], how="left", maintain_order="left"), units.height
-    )
-    ideal = _Ideal.of(judged["unit"].to_numpy(), judged["grade"].to_numpy(), units.height)
-    counted = ideal.relevant > 0
-    kept = units.filter(pl.Series(counted, dtype=pl.Boolean)).with_columns(
-        pl.Series("relevant", ideal.relevant[counted], dtype=pl.Int32)
-    )
-    values = np.stack([_KINDS[m.kind](ranking, ideal, m.cutoff)[counted] for m in parsed], axis=1)
-    names = pl.Series("measure", [m.name for m in parsed])
-    repeats = len(parsed)
-    position = pl.int_range(pl.len()).repeat_by(repeats).explode()
-    return kept.select(
-        pl.col(*_UNIT, "relevant").gather(position),
-        measure=names.gather(pl.int_range(kept.height * repeats, eager=True) % repeats),
-        value=pl.Series(values.reshape(-1), dtype=pl.Float64),
-    ).select("query_id", "group_id", "measure", "value", "relevant")
+    judgments = Judgments(qrels)
+    return judgments.score(judgments.place(run), measures)
+
+
+class PlacedRun(NamedTuple):
+    """A run against given judgments, as parallel arrays in any order: unit number, score, grade (NaN: unjudged)."""
+
+    unit: np.ndarray
+    score: np.ndarray
+    grade: np.ndarray
+    passage_id: pl.Series
+
+
+class Judgments:
+    """Qrels prepared once, to score many runs; ``score_queries`` is the short way for one run."""
+
+    def __init__(self, qrels: pl.DataFrame) -> None:
+        """Raises ValueError for a pair given twice."""
+        _refuse_duplicates(qrels, "qrels")
+        self._units = qrels.select(_UNIT).unique().sort(_UNIT).with_row_index("unit")
+        self._judged = qrels.join(self._units, on=_UNIT).select(
+            "unit", "passage_id", pl.col("score").cast(pl.Float64).alias("grade")
+        )
+        self._ideal = _Ideal.of(self._judged["unit"].to_numpy(), self._judged["grade"].to_numpy(), self._units.height)
+
+    def place(self, run: pl.DataFrame) -> PlacedRun:
+        """Look up each row's unit and grade. Raises ValueError for a score that is no number or a pair given twice."""
+        _refuse_bad_scores(run)
+        rows = run.join(self._units, on=_UNIT).select(*_UNIT, "unit", "passage_id", "score")
+        _refuse_duplicates(rows, "a run")
+        rows = rows.join(self._judged, on=["unit", "passage_id"], how="left", maintain_order="left")
+        return PlacedRun(
+            rows["unit"].to_numpy().astype(np.int64),
+            rows["score"].cast(pl.Float32).to_numpy(),
+            rows["grade"].fill_null(np.nan).to_numpy(),
+            rows["passage_id"],
+        )
+
+    def score(self, run: PlacedRun, measures: Sequence[str]) -> pl.DataFrame:
+        """As ``score_queries``. Raises ValueError for an unknown measure."""
+        parsed = [parse_measure(name) for name in measures]
+        ranking = _Ranking(run, self._units.height)
+        counted = self._ideal.relevant > 0
+        values = np.stack([_KINDS[m.kind](ranking, self._ideal, m.cutoff)[counted] for m in parsed], axis=1)
+        rows = np.repeat(np.flatnonzero(counted), len(parsed))
+        return pl.DataFrame(
+            {
+                "query_id": self._units["query_id"].gather(rows),
+                "group_id": self._units["group_id"].gather(rows),
+                "measure": pl.Series([m.name for m in parsed]).gather(np.tile(np.arange(len(parsed)), counted.sum())),
+                "value": values.reshape(-1),
+                "relevant": self._ideal.relevant[rows].astype(np.int32),
+            }
+        )
 
 
 def ties_at_cut(run: pl.DataFrame, cutoff: int) -> float | None:
@@ -130,29 +161,37 @@ def ties_at_cut(run: pl.DataFrame, cutoff: int) -> float | None:
     return n_tied / run.select(_UNIT).n_unique()
 
 
-@dataclass(frozen=True)
-class _Ranking:
-    """The retrieved passages in rank order: parallel arrays, grouped by unit."""
+class _Top(NamedTuple):
+    """The first passages of each unit, as parallel arrays."""
 
-    n_units: int
     unit: np.ndarray
     rank: np.ndarray
     gain: np.ndarray
     judged: np.ndarray
 
-    @classmethod
-    def of(cls, rows: pl.DataFrame, n_units: int) -> "_Ranking":
-        unit = rows["unit"].to_numpy().astype(np.int64)
-        order = _tie_order(unit, rows["score"].cast(pl.Float32).to_numpy(), rows["passage_id"])
-        unit = unit[order]
-        gain = rows["grade"].fill_null(0.0).to_numpy()[order]
-        judged = rows["grade"].is_not_null().to_numpy()[order]
-        return cls(n_units, unit, _ranks(unit, n_units), np.maximum(gain, 0.0), judged)
 
-    def sums(self, cutoff: int, weights: np.ndarray) -> np.ndarray:
-        """Per unit, the sum of ``weights`` over its first ``cutoff`` passages."""
-        top = self.rank <= cutoff
-        return _sum_by(self.unit[top], weights[top], self.n_units)
+class _Ranking:
+    """The retrieved passages in rank order, grouped by unit; cut once per cutoff, whatever measures ask for it."""
+
+    def __init__(self, run: PlacedRun, n_units: int) -> None:
+        self.n_units = n_units
+        self._order = _tie_order(run.unit, run.score, run.passage_id)
+        self._unit = run.unit[self._order]
+        self._rank = _ranks(self._unit, n_units)
+        self._grade = run.grade
+        self._cuts: dict[int, _Top] = {}
+
+    def top(self, cutoff: int) -> _Top:
+        if cutoff not in self._cuts:
+            rows = np.flatnonzero(self._rank <= cutoff)
+            grade = self._grade[self._order[rows]]
+            judged = ~np.isnan(grade)
+            gain = np.where(judged, np.maximum(grade, 0.0), 0.0)
+            self._cuts[cutoff] = _Top(self._unit[rows], self._rank[rows], gain, judged)
+        return self._cuts[cutoff]
+
+    def sum(self, top: _Top, weights: np.ndarray) -> np.ndarray:
+        return _sum_by(top.unit, weights, self.n_units)
 
 
 @dataclass(frozen=True)
@@ -180,7 +219,7 @@ def _tie_order(unit: np.ndarray, score: np.ndarray, passage_id: pl.Series) -> np
     columns; only rows whose key is shared are then ordered by id.
     """
     key = (unit.astype(np.uint64) << np.uint64(32)) | descending_bits(score).astype(np.uint64)
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key)
     key = key[order]
     same = key[1:] == key[:-1]
     if same.any():
@@ -208,33 +247,38 @@ def _sum_by(unit: np.ndarray, weights: np.ndarray, n_units: int) -> np.ndarray:
 
 
 def _ndcg(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    gained = ranking.sums(cutoff, ranking.gain / np.log2(ranking.rank + 1))
-    top = ideal.rank <= cutoff
-    best = _sum_by(ideal.unit[top], (ideal.gain / np.log2(ideal.rank + 1))[top], ideal.n_units)
+    top = ranking.top(cutoff)
+    gained = ranking.sum(top, top.gain / np.log2(top.rank + 1))
+    rows = np.flatnonzero(ideal.rank <= cutoff)
+    best = _sum_by(ideal.unit[rows], ideal.gain[rows] / np.log2(ideal.rank[rows] + 1), ideal.n_units)
     return np.divide(gained, best, out=np.zeros_like(gained), where=best > 0)
 
 
 def _recall(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    hits = ranking.sums(cutoff, (ranking.gain >= 1).astype(np.float64))
+    top = ranking.top(cutoff)
+    hits = ranking.sum(top, top.gain >= 1)
     return np.divide(hits, ideal.relevant, out=np.zeros_like(hits), where=ideal.relevant > 0)
 
 
 def _mrr(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    hit = (ranking.gain >= 1) & (ranking.rank <= cutoff)
+    top = ranking.top(cutoff)
+    hit = top.gain >= 1
     first = np.full(ranking.n_units, np.inf)
-    np.minimum.at(first, ranking.unit[hit], ranking.rank[hit])
+    np.minimum.at(first, top.unit[hit], top.rank[hit])
     return 1.0 / first
 
 
 def _precision(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
     """Divided by the cutoff, as in trec_eval, even where fewer passages came back."""
-    return ranking.sums(cutoff, (ranking.gain >= 1).astype(np.float64)) / cutoff
+    top = ranking.top(cutoff)
+    return ranking.sum(top, top.gain >= 1) / cutoff
 
 
 def _judged(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
     """Judged share of the passages that came back among the first ``cutoff``; 0 where none came back."""
-    seen = ranking.sums(cutoff, ranking.judged.astype(np.float64))
-    returned = ranking.sums(cutoff, np.ones(len(ranking.unit)))
+    top = ranking.top(cutoff)
+    seen = ranking.sum(top, top.judged)
+    returned = ranking.sum(top, np.ones(len(top.unit)))
     return np.divide(seen, returned, out=np.zeros_like(seen), where=returned > 0)
 
 

@@ -1,11 +1,11 @@
-"""What all rankers share: the tie rule as integer keys, exact top-k, and the scopes within which queries rank.
+"""What all rankers share: the tie rule as integer keys, exact top-k, and rankings as rows.
 
 Scores are rounded to ``DECIMALS`` decimals before they are ranked. Rankers compute them in 64 bits, so batch size,
 device and library leave differences far below that, and passages of equal score tie on every machine.
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -55,45 +55,6 @@ def top(scores: np.ndarray, depth: int) -> np.ndarray:
     if scores.shape[1] > depth:
         keys = np.partition(keys, depth - 1, axis=1)[:, :depth]
     return (np.sort(keys, axis=1) & np.uint64(0xFFFFFFFF)).astype(np.int64)
-
-
-def scopes(
-    queries: pl.DataFrame, corpus: pl.DataFrame, qrels: pl.DataFrame, scope: Literal["group", "collection"]
-) -> list[Scope]:
-    """The scopes of a test collection.
-
-    ``group``: a query ranks the passages of each group it was judged in, and those only, for nothing is known about
-    the others. ``collection``: it ranks all passages, under the label of its one group (see ``labelled``).
-    ``queries`` has query_id and text; ``corpus`` passage_id, group_id and text; ``qrels`` is already ``labelled``.
-    """
-    units = qrels.select(UNIT).unique().join(queries.select("query_id", "text"), on="query_id").sort(UNIT)
-    passages = corpus.select("passage_id", "group_id", "text").sort("passage_id", descending=True)
-    if units.is_empty() or passages.is_empty():
-        return []
-    if scope == "collection":
-        return [Scope(passages.drop("group_id"), units)]
-    by_group = passages.partition_by("group_id", as_dict=True, maintain_order=True, include_key=False)
-    asked = units.partition_by("group_id", as_dict=True, maintain_order=True)
-    return [Scope(by_group[group], asked[group]) for group in sorted(asked)]
-
-
-def labelled(qrels: pl.DataFrame, corpus: pl.DataFrame, scope: Literal["group", "collection"]) -> pl.DataFrame:
-    """``qrels`` (query_id, passage_id, score) with the group in which each query counts.
-
-    ``group``: the passage's own group, so a query may count in several. ``collection``: one group per query, that of
-    most of its relevant passages (of its judged ones where none is relevant; equal counts: the lowest group id).
-    """
-    own = qrels.join(corpus.select("passage_id", "group_id"), on="passage_id")
-    if scope == "collection":
-        home = (
-            own.group_by(UNIT)
-            .agg((pl.col("score") >= 1).sum().alias("relevant"), pl.len().alias("judged"))
-            .sort("query_id", "relevant", "judged", "group_id", descending=[False, True, True, False])
-            .unique("query_id", keep="first", maintain_order=True)
-            .select(UNIT)
-        )
-        own = own.drop("group_id").join(home, on="query_id")
-    return own.select("query_id", "passage_id", "group_id", "score").sort("query_id", "group_id", "passage_id")
 
 
 def run_rows(scope: Scope, scores: np.ndarray, depth: int) -> pl.DataFrame:

@@ -50,7 +50,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Estimate:
-    """``usd`` is expected, ``usd_cap`` the worst case; both None where the model has no known price."""
+    """``usd_cap``: ``usd`` with every reply at ``max_tokens``. Both are None where the price is unknown."""
 
     calls: int
     prompt_tokens: int
@@ -103,4 +103,3 @@ def load_prices(path: Path = PRICES) -> dict[str, Price]:
         if not (price.prompt.is_finite() and price.completion.is_finite() and min(price.prompt, price.completion) >= 0):
             raise SettingsError(f"price table {path}: {model} must have finite prices of at least 0")
     return prices
-

@@ -10,12 +10,34 @@ import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_order
 from tendril_assets.judging.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from tendril_assets.judging.prompts import Guideline, render
+from tendril_assets.judging.request import RequestFactory
 from tendril_assets.records import GRADES
 from tendril_assets.tables import TABLES
 
 ALL = "all"
 SCALES: dict[str, tuple[int, ...]] = {"graded": GRADES, "binary": (0, 1)}
 STATISTICS = {"kappa": "none", "kappa_quadratic": "quadratic"}
+
+
+def calibration_requests(pairs: pl.DataFrame, factory: RequestFactory, guideline: Guideline) -> pl.DataFrame:
+    """One row per calibration pair: query_id, passage_id and the columns of ``candidates.REQUEST_SCHEMA``.
+
+    The pairs bring their own texts, as the annotators saw them; pairs of equal texts share a ``request_key``.
+    """
+    ordered = pairs.sort("query_text", "query_id", "passage_id")
+    queries, passages = ordered["query_text"].to_list(), ordered["passage_text"].to_list()
+    keys = factory.pair_keys(guideline, queries, passages, ((i, i) for i in range(ordered.height)))
+    overhead = sum(len(message["content"]) for message in render(guideline, "", ""))
+    characters = pl.col("query_text").str.len_chars() + pl.col("passage_text").str.len_chars() + overhead
+    return ordered.select(
+        "query_id",
+        "passage_id",
+        pl.Series("request_key", keys, pl.String),
+        "query_text",
+        "passage_text",
+        prompt_characters=characters.cast(pl.Int64),
+    )
 
 
 def agreement_table(

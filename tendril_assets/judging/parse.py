@@ -7,6 +7,7 @@ quotes. What remains is the whole answer: ``0``, ``1`` or ``2``, or one JSON obj
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,15 @@ def without_thinking(content: str) -> str | None:
             return None
         text = text[end:].strip()
     return text
+
+
+def latest_calls(calls: pl.DataFrame, final: Collection[str]) -> pl.DataFrame:
+    """The call that counts for each request: the latest with a ``final`` status, else the latest failure.
+
+    ``calls``: at least request_key, sequence, status. One row per request, ordered by request.
+    """
+    ranked = calls.sort(pl.col("status").is_in(list(final)), "sequence")
+    return ranked.unique("request_key", keep="last", maintain_order=True).sort("request_key")
 
 
 def parse_calls(calls: pl.DataFrame) -> pl.DataFrame:

@@ -97,8 +97,10 @@ def _structure(inputs: CardInputs, counts: dict) -> str:
                 [
                     "- `score`: 0 = not relevant, 1 = partially relevant, 2 = relevant.",
                     f"- `level`: {levels}. `area` is the area of action, for a narrower query that of its parent.",
-                    f"- `{group}`, `document`: keyed hashes that group passages ({plural(counts['groups'], inputs.spec.group)}, "
-                    f"{plural(counts['documents'], 'document')}) and cannot be reversed. A passage was only judged against "
+                    f"- `{group}`, `document`: keyed hashes that group passages "
+                    f"({plural(counts['groups'], inputs.spec.group)}, "
+                    f"{plural(counts['documents'], 'document')}) and cannot be reversed. A passage was only "
+                    "judged against "
                     f"queries selected for its own {inputs.spec.group}.",
                     "- `page`: page of the source document on which the passage starts.",
                 ]
@@ -157,23 +159,30 @@ def _creation(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
     labels = listed([f"{r['label']} {r['entities']:,}" for r in figures["entities"].iter_rows(named=True)])
     steps = [
         f"**Selection.** {plural(counts['sampled_groups'], spec.group)} were sampled, with up to "
-        f"{spec.sampling.documents_per_project} documents each: {_states(figures, spec)}. Every {spec.group} gets one criterion "
+        f"{spec.sampling.documents_per_project} documents each: {_states(figures, spec)}. Every {spec.group} gets "
+        "one criterion "
         f"per selected area. Areas are drawn by quota from tiers of prior relevance evidence ({quotas}), then topped "
-        f"up until every area appears in at least {plural(spec.sampling.min_projects_per_area, spec.group)}. The external "
+        f"up until every area appears in at least {plural(spec.sampling.min_projects_per_area, spec.group)}. The "
+        "external "
         f"test collection is left out. The seed is {spec.seed}.",
         f"**Reading.** {_documents(figures)}.",
-        f"**Passage filtering.** Of {plural(counts['raw_passages'], 'passage')}, {counts['passages']:,} are published; left out: "
-        f"{dropped}. Kept are passages of {spec.filters.min_characters}-{spec.filters.max_characters:,} characters that are not "
-        f"dominated by digits or symbols, are no degenerate tables and repeat no older kept passage of their {spec.group} "
+        f"**Passage filtering.** Of {plural(counts['raw_passages'], 'passage')}, {counts['passages']:,} are "
+        "published; left out: "
+        f"{dropped}. Kept are passages of {spec.filters.min_characters}-{spec.filters.max_characters:,} "
+        "characters that are not "
+        "dominated by digits or symbols, are no degenerate tables and repeat no older kept passage of their "
+        f"{spec.group} "
         f"(Jaccard similarity of {near.unit[:-1]} {near.n}-grams >= {near.threshold}"
         + ("; pairs that differ in a negation or a number are kept)." if near.guard else ")."),
         f"**Anonymisation.** {plural(masked, 'entity')} replaced by placeholders such as `<PERSON_1>`"
         + (f" ({labels})." if labels else "."),
         f"**Query wording.** Areas of action use a summary of at most {spec.queries.summary_max_words} words by "
-        f"`{spec.queries.summary.model}` (temperature {spec.queries.summary.temperature:g}). Criteria use the criterion's text "
+        f"`{spec.queries.summary.model}` (temperature {spec.queries.summary.temperature:g}). Criteria use the "
+        "criterion's text "
         "followed by its ambition levels. The test collection uses the same wording.",
         f"**Relevance judgments.** {_judging(spec, figures, counts)}",
-        f"**Restricted documents.** A {spec.group} whose documents limit their use to preparing an offer, or forbid publication "
+        f"**Restricted documents.** A {spec.group} whose documents limit their use to preparing an offer, or "
+        "forbid publication "
         "or passing on, is left out as a whole.",
     ]
     return "\n".join(f"- {s}" for s in steps)
@@ -198,7 +207,8 @@ def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
     calls = figures["calls"].filter(pl.col("purpose") == "judge")
     effort = f"{llm.reasoning_effort} reasoning effort, " if llm.reasoning_effort else ""
     text = (
-        f"Each query-passage pair of a {spec.group} was graded by `{llm.model}` ({effort}temperature {llm.temperature:g}) with "
+        f"Each query-passage pair of a {spec.group} was graded by `{llm.model}` ({effort}temperature "
+        f"{llm.temperature:g}) with "
         f"the guideline `{spec.judge.guideline}`"
     )
     if calls.height:
@@ -206,7 +216,8 @@ def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
     rest = figures["verdicts"].filter(pl.col("status") != "ok")
     failures = listed([f"{r['pairs']:,} {named(r['status']).lower()}" for r in rest.iter_rows(named=True)])
     text += (
-        f". {plural(counts['candidates'], 'pair')} needed {plural(counts['requests'], 'request')}, since pairs with equal texts "
+        f". {plural(counts['candidates'], 'pair')} needed {plural(counts['requests'], 'request')}, since pairs "
+        "with equal texts "
         f"share one. Without an accepted grade, and not published: {failures or 'none'}."
     )
     if calls.height:
@@ -235,7 +246,8 @@ def _quality(agreement: pl.DataFrame) -> str:
         rows.append((named(level), *cells))
     pairs = kappa["n"].max()
     text = (
-        f"The judge was measured on a human-annotated calibration set (up to {pairs:,} pairs a figure). Agreement with the curated "
+        f"The judge was measured on a human-annotated calibration set (up to {pairs:,} pairs a figure). Agreement "
+        "with the curated "
         "human labels, with 95 % bootstrap intervals:"
     )
     table = markdown_table(("Level", "Cohen's κ (0/1/2)", "Cohen's κ (relevant or not)"), rows)
@@ -264,10 +276,13 @@ def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
         f"**Missing catalogs.** No query comes from {listed(missing)}, which the test collection has."
         if missing
         else "",
-        f"**Skewed labels.** Queries have very different numbers of judgments (median {counts['median_judgments_per_query']:,.0f}, "
-        f"maximum {counts['max_judgments_per_query']:,}), and {share(zero, counts['judgments'])} of the judgments are 0.",
+        "**Skewed labels.** Queries have very different numbers of judgments (median "
+        f"{counts['median_judgments_per_query']:,.0f}, "
+        f"maximum {counts['max_judgments_per_query']:,}), and {share(zero, counts['judgments'])} of the judgments "
+        "are 0.",
         f"**Queries without judgments.** {plural(unjudged, 'query')}." if unjudged else "",
-        "**Imperfect anonymisation.** Automatic anonymisation can miss entities; please report personal data that you find.",
+        "**Imperfect anonymisation.** Automatic anonymisation can miss entities; please report personal data "
+        "that you find.",
         f"**One language.** Queries and most passages are in one language (`{spec.release.language}`).",
     ]
     return "\n".join(f"- {p}" for p in points if p)
@@ -275,7 +290,8 @@ def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 
 def _access(spec: CollectionSpec) -> str:
     return (
-        f"Access is granted after accepting the licence. This is version {spec.release.version}; each release carries a git tag of that "
+        f"Access is granted after accepting the licence. This is version {spec.release.version}; each release "
+        "carries a git tag of that "
         "name: pin it with `revision=`. Passages are removed on request, for example where personal data remains; "
         "`CHANGELOG.md` says what changed."
     )
@@ -284,6 +300,7 @@ def _access(spec: CollectionSpec) -> str:
 def _licence(spec: CollectionSpec) -> str:
     return (
         "The selection, queries, judgments, anonymisation and identifiers are released under the "
-        f"{spec.release.licence_name} (`LICENSE.md`), which allows commercial use and adds restrictions of use. Models trained on the "
+        f"{spec.release.licence_name} (`LICENSE.md`), which allows commercial use and adds restrictions of use. "
+        "Models trained on the "
         "data are not derivatives of it under that licence. The source documents remain the property of their authors."
     )

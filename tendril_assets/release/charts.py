@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from tendril_assets.release.svg import (
     LINE,
-    Anchor,
     Canvas,
     Scale,
     nice_bounds,
@@ -63,23 +62,30 @@ def bars(items: Sequence[Bar], width: int, label: str) -> str:
     room = max(text_width(b.text) for b in items) + 10
     top = max((b.value for b in items), default=0) or 1
     scale = Scale(0, top, gutter, width - _RIGHT - room)
-    y = 4.0
+    y, block = 4.0, 4.0
     for bar in items:
-        y = _heading(canvas, bar.heading, y)
+        if bar.heading:
+            _axis(canvas, gutter, block, y)
+            y = block = _heading(canvas, bar.heading, y)
         centre = _label(canvas, bar.label, gutter, y, row)
         length = scale(bar.value) - gutter
         canvas.rect(gutter, centre - 8, max(length, 1.5 if bar.value else 0), 16, bar.css, f"{bar.label}: {bar.text}")
         canvas.text(gutter + length + 7, centre + 4.5, bar.text, "t num")
         y += row
-    canvas.line(gutter, 4, gutter, y - 2, "axis")
+    _axis(canvas, gutter, block, y)
     return canvas.svg(label)
 
 
-def dots(items: Sequence[Dot], width: int, label: str, *, zero: bool = False, bounds: tuple[float, float] | None = None) -> str:
+def dots(
+    items: Sequence[Dot], width: int, label: str, *, zero: bool = False, bounds: tuple[float, float] | None = None
+) -> str:
     """Dots with interval whiskers on one shared axis; ``zero`` draws the line of no difference."""
     canvas = Canvas(width)
     gutter, row = _rows_layout([d.label for d in items], width)
     wide = width >= _GUTTER_FROM
+    # Where a label and its value do not fit side by side, every value gets a line of its own.
+    own_line = not wide and any(text_width(d.label + d.text) + 12 > width - _LEFT - _RIGHT for d in items)
+    row += LINE if own_line else 0
     right = width - _RIGHT - (max(text_width(d.text) for d in items) + 12 if wide else 0)
     low, high = bounds or _extent(items, zero=zero)
     scale = Scale(low, high, gutter + 8, right - 8)
@@ -90,18 +96,32 @@ def dots(items: Sequence[Dot], width: int, label: str, *, zero: bool = False, bo
         drawn.append((dot, y))
         y += row
     for tick in ticks:
-        canvas.line(scale(tick), 4, scale(tick), y, "zero" if zero and tick == 0 else "grid")
+        css = "zero" if zero and tick == 0 else "grid"
+        if wide:
+            canvas.line(scale(tick), 4, scale(tick), y, css)
+        else:  # beside the dots only: the labels stand where the rest of the line would run
+            for _, top in drawn:
+                canvas.line(scale(tick), top + row - _ROW + 2, scale(tick), top + row - 4, css)
         canvas.text(scale(tick), y + 15, tick_text(tick, ticks), "t tick", "middle")
     for dot, top in drawn:
         centre = _label(canvas, dot.label, gutter, top, row)
         _dot(canvas, dot, scale, centre)
-        x, baseline, anchor = _value_place(width, wide=wide, centre=centre, top=top)
-        canvas.text(x, baseline, dot.text, "t num" if dot.value is not None else "t muted", anchor)
+        css = "t num halo" if dot.value is not None else "t muted halo"
+        if own_line:
+            canvas.text(gutter, top + 13 + LINE, dot.text, css)
+        else:
+            canvas.text(width - _RIGHT, centre + 4.5 if wide else top + 13, dot.text, css, "end")
     return canvas.svg(label)
 
 
 def lines(
-    series: Sequence[Line], width: int, label: str, *, x_title: str, ring: tuple[float, float, str] | None = None, height: int = 240
+    series: Sequence[Line],
+    width: int,
+    label: str,
+    *,
+    x_title: str,
+    ring: tuple[float, float, str] | None = None,
+    height: int = 240,
 ) -> str:
     """Lines over a shared x; names stand at the line ends, or above the picture where it is narrow.
 
@@ -128,13 +148,15 @@ def lines(
     for one in series:
         canvas.polyline([(across(x), up(y)) for x, y in one.points], one.css)
     if ring:
-        _ring(canvas, across(ring[0]), up(ring[1]), ring[2], width - names)
+        _ring(canvas, across(ring[0]), up(ring[1]), ring[2], (left, top, width - names, top + height))
     if wide:
         _end_names(canvas, series, up, width - names + 8)
     return canvas.svg(label)
 
 
-def columns(values: Sequence[tuple[str, float]], width: int, label: str, *, mean: float, mean_text: str, height: int = 190) -> str:
+def columns(
+    values: Sequence[tuple[str, float]], width: int, label: str, *, mean: float, mean_text: str, height: int = 190
+) -> str:
     """One signed column per (name, value), in the order given; above zero and below in two colours."""
     canvas = Canvas(width)
     numbers = [v for _, v in values]
@@ -165,8 +187,8 @@ def _rows_layout(labels: Sequence[str], width: int) -> tuple[float, int]:
 def _label(canvas: Canvas, text: str, gutter: float, top: float, row: int) -> float:
     """Write a row's label; returns the centre of what the row draws."""
     if row > _ROW:
-        canvas.text(gutter, top + 13, shortened(text, canvas.width - gutter - _RIGHT))
-        return top + LINE + _ROW / 2 - 1
+        canvas.text(gutter, top + 13, shortened(text, canvas.width - gutter - _RIGHT), "t halo")
+        return top + row - _ROW / 2 - 1
     canvas.text(gutter - 10, top + _ROW / 2 + 4.5, shortened(text, gutter - 14), "t", "end")
     return top + _ROW / 2
 
@@ -177,6 +199,12 @@ def _heading(canvas: Canvas, text: str, y: float) -> float:
     y += 8 if y > 10 else 0
     canvas.text(_LEFT, y + 13, text, "t head")
     return y + LINE + 4
+
+
+def _axis(canvas: Canvas, x: float, top: float, bottom: float) -> None:
+    # On narrow pictures the labels stand where the line would run.
+    if bottom > top and canvas.width >= _GUTTER_FROM:
+        canvas.line(x, top, x, bottom - 2, "axis")
 
 
 def _extent(items: Sequence[Dot], *, zero: bool) -> tuple[float, float]:
@@ -197,10 +225,6 @@ def _dot(canvas: Canvas, dot: Dot, scale: Scale, y: float) -> None:
     canvas.mark(scale(dot.value), y, dot.css, f"{dot.label}: {dot.text}", square=dot.square)
 
 
-def _value_place(width: int, *, wide: bool, centre: float, top: float) -> tuple[float, float, Anchor]:
-    return (width - _RIGHT, centre + 4.5, "end") if wide else (width - _RIGHT, top + 13, "end")
-
-
 def _legend(canvas: Canvas, series: Sequence[Line]) -> float:
     y = 4.0
     for one in series:
@@ -210,10 +234,13 @@ def _legend(canvas: Canvas, series: Sequence[Line]) -> float:
     return y + 10
 
 
-def _ring(canvas: Canvas, x: float, y: float, text: str, right: float) -> None:
+def _ring(canvas: Canvas, x: float, y: float, text: str, plot: tuple[float, float, float, float]) -> None:
+    """Ring one point and name it at the foot of the plot (left, top, right, bottom), where no line runs."""
+    left, _, right, bottom = plot
+    canvas.line(x, y + 6, x, bottom - 22, "guide")
     canvas.mark(x, y, "ring")
-    fits = x + text_width(text) / 2 < right
-    canvas.text(x if fits else right, y - 12, text, "t halo", "middle" if fits else "end")
+    half = text_width(text) / 2
+    canvas.text(min(max(x, left + half), right - half), bottom - 7, text, "t halo", "middle")
 
 
 def _end_names(canvas: Canvas, series: Sequence[Line], up: Scale, x: float) -> None:

@@ -26,7 +26,7 @@ CARD_FIGURES = (
     "split_sizes",
 )
 REPORT_FIGURES = (*CARD_FIGURES, "training_use")
-REPORT_TABLES = ("judge_agreement", "learning_curves", "trained_models", "system_scores", "comparisons", "releases")
+REPORT_TABLES = ("judge_agreement", "learning_curves", "trained_models", "system_scores", "comparisons")
 
 Figures = Mapping[str, pl.DataFrame]
 

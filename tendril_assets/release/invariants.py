@@ -1,11 +1,12 @@
 """Why a release must not be written.
 
 Asset checks upstream block a run; these repeat them where the files are made, so that materialising the release alone
-cannot get round a red check. ``published_breaches`` looks at the rows about to be written, ``sql_breaches`` (``sql/release/
-removed.sql``, ``leaks.sql``, ``strays.sql``) at where they come from, ``require_complete`` at what is open.
+cannot get round a red check. ``published_breaches`` looks at the rows about to be written, ``sql_breaches`` at where
+they come from (``removed``, ``leaks`` and ``strays`` of ``sql/release``), ``personal_breaches`` at what anonymisation
+missed, ``require_complete`` at what is open.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -28,7 +29,8 @@ def published_breaches(corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.Da
     """Contradictions inside the rows to be written (columns as published).
 
     Ids are strings, unique and not shared by queries and corpus; every judgment names a query and a passage that are
-    there; no white space in ids; no pair twice, whether with one score or two; scores are 0, 1 or 2; no empty value and no empty text.
+    there; no white space in ids; no pair twice, whether with one score or two; scores are 0, 1 or 2; no empty value
+    and no empty text.
     """
     return [
         *_shape(corpus, queries, qrels),
@@ -50,33 +52,42 @@ def sql_breaches(removed: pl.DataFrame, leaks: pl.DataFrame, strays: pl.DataFram
     ]
 
 
-def require_complete(verdicts: pl.DataFrame, *, allow_incomplete: bool) -> None:
-    """Every candidate pair has an accepted grade, or going on without is allowed by name.
+def require_complete(verdicts: pl.DataFrame, n_open: int, *, allow_incomplete: bool) -> None:
+    """No request waits for its answer, unless going on without is allowed by name; every pair counts once.
 
-    ``verdicts`` is ``sql/release/verdicts.sql``: status, pairs, requests, accepted. Allowed or not, a pair counts once:
-    an accepted verdict that is no judgment, or a judgment without an accepted verdict, is a contradiction.
+    A pair whose request was answered without a grade (unparsed, truncated, filtered) is not open: it is counted in the
+    card and not published.
+
+    Args:
+        verdicts: ``sql/release/verdicts.sql``: status, pairs, requests, accepted.
+        n_open: requests of the candidates without a final answer, as the check upstream counts them.
 
     Raises:
-        IncompleteJudgments: pairs without an accepted grade, and ``judge.allow_incomplete`` is off.
-        ExportInvariantError: verdicts and judgments contradict each other.
+        IncompleteJudgments: open requests, and ``judge.allow_incomplete`` is off.
+        ExportInvariantError: an accepted verdict that is no judgment, or a judgment without an accepted verdict.
     """
-    off = verdicts.filter(
-        pl.when(pl.col("status") == "ok").then(pl.col("accepted") != pl.col("pairs")).otherwise(pl.col("accepted") > 0)
-    )
+    ok = pl.col("status") == "ok"
+    off = verdicts.filter((ok & (pl.col("accepted") != pl.col("pairs"))) | (~ok & (pl.col("accepted") > 0)))
     if off.height:
-        lines = "; ".join(
-            f"{r['status']}: {r['pairs']:,} pairs, {r['accepted']:,} judgments" for r in off.iter_rows(named=True)
-        )
+        rows = off.select("status", "pairs", "accepted").iter_rows()
+        lines = "; ".join(f"{status}: {pairs:,} pairs, {accepted:,} judgments" for status, pairs, accepted in rows)
         raise ExportInvariantError(f"verdicts and published judgments disagree ({lines}): materialise qrels again")
-    rest = verdicts.filter(pl.col("status") != "ok")
-    if rest.height and not allow_incomplete:
-        n_open = int(rest["requests"].sum())
-        lines = ", ".join(f"{r['status']} {r['pairs']:,}" for r in rest.iter_rows(named=True))
+    waiting = max(n_open, int(verdicts.filter(pl.col("status") == "open")["requests"].sum()))
+    if waiting and not allow_incomplete:
         raise IncompleteJudgments(
-            f"pairs without an accepted grade: {lines}. Run the judge again, or set judge.allow_incomplete in the "
-            "specification: they are then counted in the card",
-            n_open=n_open,
+            f"{waiting:,} judge requests are open: materialise judge_replies again (it asks only those), or set "
+            "judge.allow_incomplete in the specification; the card then counts them. Nothing was written",
+            n_open=waiting,
         )
+
+
+def personal_breaches(corpus: pl.DataFrame, find: Callable[[str], Iterable[str]]) -> list[Breach]:
+    """Passages in which ``find`` (text -> labels) still finds personal data. ``corpus`` has the published columns."""
+    return [
+        Breach(f"personal_data_{label}", passage)
+        for passage, text in corpus.select("id", "text").iter_rows()
+        for label in sorted(set(find(text)))
+    ]
 
 
 def require_none(breaches: Iterable[Breach]) -> None:

@@ -40,16 +40,22 @@ def raw_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int
     """As ``page_table``, cells are HTML; a row of one cell opens a block and spans the table."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(f'<{tag}{" class=left" if i < left else ""}>{c}</{tag}>' for i, c in enumerate(row))
+        return "".join(f"<{tag}{' class=left' if i < left else ''}>{c}</{tag}>" for i, c in enumerate(row))
 
     body = "".join(
-        f'<tr class="block"><td colspan="{len(header)}">{row[0]}</td></tr>' if len(row) == 1 else f"<tr>{cells('td', row)}</tr>"
+        f'<tr class="block"><td colspan="{len(header)}">{row[0]}</td></tr>'
+        if len(row) == 1
+        else f"<tr>{cells('td', row)}</tr>"
         for row in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="scroll"><table><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def listing(facts: Sequence[tuple[str, str]]) -> str:
     """Name and HTML content, one pair a row."""
-    rows = "".join(f"<tr><td>{name}</td><td class=left style='white-space:normal'>{content}</td></tr>" for name, content in facts)
+    rows = "".join(
+        f"<tr><td>{name}</td><td class=left style='white-space:normal'>{content}</td></tr>" for name, content in facts
+    )
     return f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>'

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.wording import (
     figure,
     interval,
@@ -35,10 +36,18 @@ class ModelInputs(NamedTuple):
 def model_card(model: str, inputs: ModelInputs) -> str:
     """README.md of one fine-tuned model.
 
-    Raises KeyError for a model that the specification does not name.
+    Raises:
+        KeyError: a model that the specification does not name.
+        ExportInvariantError: it was trained on another number of examples than the table of examples holds now.
     """
     entry = inputs.spec.models[model]
     row = inputs.trained.filter(pl.col("model") == model).row(0, named=True)
+    used = int(inputs.training_use.filter(pl.col("fate") == "used")["examples"].sum())
+    if row["examples"] != used:
+        raise ExportInvariantError(
+            f"model {model} was trained on {row['examples']:,} examples, training_examples now marks {used:,} as used: "
+            "train it again, or its card would describe other data"
+        )
     sections = [
         f"# {inputs.spec.release.title}: {model}",
         "> **Sandbox model.** Trained on sample data: it shows the pipeline, not a result." if inputs.sandbox else "",
@@ -60,7 +69,8 @@ def model_card(model: str, inputs: ModelInputs) -> str:
 def _front(model: str, entry: ModelSpec, spec: CollectionSpec) -> str:
     base = "" if entry.base.startswith("package:") else f"base_model: {entry.base}\n"
     return (
-        f"---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\nlanguage: {spec.release.language}\n"
+        "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\nlanguage: "
+        f"{spec.release.language}\n"
         f"license: {entry.licence.lower()}\n{base}datasets:\n- {spec.release.name}\n---\n"
     )
 
@@ -75,7 +85,8 @@ def _usage(model: str, entry: ModelSpec) -> str:
         'passages = model.encode_document(["..."])\nscores = model.similarity(queries, passages)\n```'
     )
     text = (
-        f"`encode_query` {prompt(entry.query_prompt)}, `encode_document` {prompt(entry.document_prompt)}. Embeddings use "
+        f"`encode_query` {prompt(entry.query_prompt)}, `encode_document` {prompt(entry.document_prompt)}. "
+        "Embeddings use "
         f"{entry.pooling} pooling and have {entry.dimensions:,} dimensions; compare them by cosine. Inputs are cut at "
         f"{entry.max_length:,} tokens."
     )
@@ -98,9 +109,11 @@ def _results(model: str, inputs: ModelInputs) -> str:
         rows.append((system_name(system), *cells))
     head = scores.filter((pl.col("system") == f"{model}_tuned") & (pl.col("measure") == measures[0])).row(0, named=True)
     text = (
-        f"External test collection, {plural(head['groups'], inputs.spec.group)}, {plural(head['queries'], 'query')} and {inputs.spec.group} "
-        f"pairs with a relevant passage ({head['excluded']:,} without one are left out). Scores are macro means over "
-        f"{inputs.spec.group}s; {inputs.spec.evaluation.confidence:.0%} intervals come from {inputs.spec.evaluation.resamples:,} resamples of "
+        f"External test collection, {plural(head['groups'], inputs.spec.group)}, "
+        f"{head['queries']:,} pairs of query and {inputs.spec.group} "
+        f"with a relevant passage ({head['excluded']:,} without one are left out). Scores are macro means over "
+        f"{inputs.spec.group}s; {inputs.spec.evaluation.confidence:.0%} intervals come from "
+        f"{inputs.spec.evaluation.resamples:,} resamples of "
         f"{inputs.spec.group}s."
     )
     table = markdown_table(("System", *(named(m) for m in measures)), rows)
@@ -112,8 +125,10 @@ def _differences(model: str, inputs: ModelInputs, measure: str) -> list[str]:
         (pl.col("system") == f"{model}_tuned") & (pl.col("level") == "all") & (pl.col("measure") == measure)
     )
     return [
-        f"Against {system_name(r['baseline'])}: {signed(r['difference'])} {named(measure)} {interval(r['low'], r['high'], sign=True)} in a two-sided "
-        f"paired bootstrap over {inputs.spec.group}s (p {_relation(r['p_holm'])} after Holm's correction over the fine-tuned models)."
+        f"Against {system_name(r['baseline'])}: {signed(r['difference'])} {named(measure)} "
+        f"{interval(r['low'], r['high'], sign=True)} in a two-sided "
+        f"paired bootstrap over {inputs.spec.group}s (p {_relation(r['p_holm'])} after Holm's correction over the "
+        "fine-tuned models)."
         for r in rows.iter_rows(named=True)
     ]
 
@@ -131,15 +146,21 @@ def _training(row: dict, entry: ModelSpec, inputs: ModelInputs) -> str:
     available = int(use.filter(pl.col("fate").is_in(["used", "balance"]))["examples"].sum())
     versions = listed([f"{name} {version}" for name, version in sorted(json.loads(row["versions"]).items())])
     steps = [
-        f"**Data.** {plural(row['examples'], 'example')} of {available:,} available ({levels}): a query, a passage of grade "
-        f"{recipe.positive_grade} and {recipe.n_negatives} hard negatives of grade 0 from the same {inputs.spec.group}, "
+        f"**Data.** {plural(row['examples'], 'example')} of {available:,} available ({levels}): a query, a "
+        "passage of grade "
+        f"{recipe.positive_grade} and {recipe.n_negatives} hard negatives of grade 0 from the same "
+        f"{inputs.spec.group}, "
         f"{recipe.same_document_negatives} of them from the positive's document where there are enough.",
-        f"**Loss.** InfoNCE over the positive and its own {recipe.n_negatives} negatives; cosine similarity times {recipe.scale:g}.",
-        f"**Hyperparameters.** Learning rate {recipe.learning_rate:g} with linear decay and {recipe.warmup_share:.0%} warm-up, AdamW "
+        f"**Loss.** InfoNCE over the positive and its own {recipe.n_negatives} negatives; cosine similarity times "
+        f"{recipe.scale:g}.",
+        f"**Hyperparameters.** Learning rate {recipe.learning_rate:g} with linear decay and "
+        f"{recipe.warmup_share:.0%} warm-up, AdamW "
         f"with weight decay {recipe.weight_decay:g}, effective batch {recipe.effective_batch} ({entry.batch} x "
-        f"{recipe.effective_batch // entry.batch}), at most {plural(recipe.max_epochs, 'epoch')}, seed {inputs.spec.seed}. Evaluated every "
+        f"{recipe.effective_batch // entry.batch}), at most {plural(recipe.max_epochs, 'epoch')}, seed "
+        f"{inputs.spec.seed}. Evaluated every "
         f"{plural(recipe.evaluate_every, 'step')}; step {row['best_step']} of {row['steps']} was kept.",
-        f"**Validation.** Balanced nDCG@10 (mean over levels) went from {figure(row['base_value'])} to {figure(row['best_value'])} on the "
+        f"**Validation.** Balanced nDCG@10 (mean over levels) went from {figure(row['base_value'])} to "
+        f"{figure(row['best_value'])} on the "
         f"held-out {inputs.spec.group}s.",
         f"**Inputs cut** at {entry.max_length:,} tokens: {row['truncated_inputs']:,}.",
         f"**Software.** {versions}.",
@@ -151,8 +172,10 @@ def _limitations(spec: CollectionSpec) -> str:
     return "\n".join(
         [
             f"- **One language.** Trained on queries in `{spec.release.language}`; other languages were not evaluated.",
-            "- **Noisy labels.** The training labels come from an LLM judge; the data card gives its agreement with humans.",
-            "- **Not a decision tool.** A ranking says where a document may address a topic. It is no assessment of a document or "
+            "- **Noisy labels.** The training labels come from an LLM judge; the data card gives its agreement "
+            "with humans.",
+            "- **Not a decision tool.** A ranking says where a document may address a topic. It is no assessment "
+            "of a document or "
             "of a person, and must not decide anything by itself.",
         ]
     )

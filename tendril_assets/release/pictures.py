@@ -80,7 +80,8 @@ def judge_agreement(agreement: pl.DataFrame) -> Picture | None:
     values = [v for d in items for v in (d.value, d.low) if v is not None]
     floor = min([0.0, *values])
     return Picture.drawn(
-        "Agreement with 95 % intervals: the judge against curated labels (dots), the annotators among themselves (squares)",
+        "Agreement with 95 % intervals: the judge against curated labels (dots), the annotators among themselves "
+        "(squares)",
         lambda w: dots(items, w, "Agreement of the judge and of the annotators", bounds=(floor, 1.0)),
     )
 
@@ -135,7 +136,9 @@ def systems(scores: pl.DataFrame, measure: str) -> Picture | None:
                     heading=named(level) if i == 0 else "",
                 )
             )
-    return Picture.drawn(f"{named(measure)} with 95 % intervals", lambda w: dots(items, w, f"{named(measure)} by system"))
+    return Picture.drawn(
+        f"{named(measure)} with 95 % intervals", lambda w: dots(items, w, f"{named(measure)} by system")
+    )
 
 
 def differences(comparisons: pl.DataFrame, measure: str) -> Picture | None:
@@ -192,7 +195,9 @@ def costs(figures: Figures) -> Picture | None:
     items = []
     for r in per.sort("known_cost", descending=True).iter_rows(named=True):
         unknown = f", {r['unknown_costs']:,} unknown" if r["unknown_costs"] else ""
-        items.append(Bar(f"{named(r['purpose'])}: {r['model']}", float(r["known_cost"]), f"{usd(r['known_cost'])}{unknown}"))
+        items.append(
+            Bar(f"{named(r['purpose'])}: {r['model']}", float(r["known_cost"]), f"{usd(r['known_cost'])}{unknown}")
+        )
     return Picture.drawn("Known cost by purpose and model", lambda w: bars(items, w, "Known cost by purpose and model"))
 
 
@@ -202,7 +207,7 @@ def _statistic(key: str) -> str:
 
 def _agreement_text(r: dict) -> str:
     if r["value"] is None:
-        return f"undefined: {named(r['reason'] or 'no figure').lower()}"
+        return "undefined"
     return f"{figure(r['value'], 2)} {interval(r['low'], r['high'], 2)}".strip()
 
 

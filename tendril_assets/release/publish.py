@@ -6,7 +6,7 @@ renamed. A run that dies leaves the former release as it was and a hidden folder
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,13 +29,14 @@ WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
 
 
 class ReleaseInputs(NamedTuple):
-    """Everything a release is made of; ``breaches`` are those found in the warehouse, see ``invariants``."""
+    """Everything a release is made of; ``breaches`` and ``open_requests`` are those found upstream."""
 
     spec: CollectionSpec
     rows: Rows
     figures: Figures
     agreement: pl.DataFrame
     breaches: list[Breach]
+    open_requests: int
     key_fingerprint: str
     sandbox: bool
 
@@ -48,10 +49,15 @@ class Release(NamedTuple):
     manifest: Mapping[str, Any]
 
 
-def write_release(root: Path, inputs: ReleaseInputs) -> Release:
+LoadCheck = Callable[[Path, Mapping[str, int]], None]
+
+
+def write_release(root: Path, inputs: ReleaseInputs, load_check: LoadCheck = require_loadable) -> Release:
     """Write ``root/<version>``, or leave an equal one alone.
 
-    ``root`` is the collection's release folder; it is made where missing.
+    Args:
+        root: the collection's release folder; made where missing.
+        load_check: called with the finished folder and the rows per config before anything is set in place.
 
     Raises:
         ExportInvariantError: a broken invariant, figures that disagree, a folder that does not load, or other content
@@ -59,7 +65,8 @@ def write_release(root: Path, inputs: ReleaseInputs) -> Release:
         IncompleteJudgments: pairs without an accepted grade that nobody allowed.
         HashKeyChanged: an earlier version was made with another keyed-hash secret.
     """
-    require_complete(inputs.figures["verdicts"], allow_incomplete=inputs.spec.judge.allow_incomplete)
+    allowed = inputs.spec.judge.allow_incomplete
+    require_complete(inputs.figures["verdicts"], inputs.open_requests, allow_incomplete=allowed)
     require_none([*inputs.breaches, *published_breaches(*inputs.rows)])
     version = inputs.spec.release.version
     target = root / version
@@ -72,7 +79,7 @@ def write_release(root: Path, inputs: ReleaseInputs) -> Release:
         outcome = _compare(target, manifest)
         if outcome == UNCHANGED:
             return Release(target, outcome, read_manifest(target))
-        require_loadable(work, manifest["rows"])
+        load_check(work, manifest["rows"])
         _sync_tree(work)
         _set_in_place(work, target)
     finally:
@@ -126,7 +133,8 @@ def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
         return REPLACED
     if damaged:
         raise ExportInvariantError(
-            f"{target} was changed after it was written: {', '.join(damaged[:5])}. Put the files back, or move the folder away"
+            f"{target} was changed after it was written: {', '.join(damaged[:5])}. Put the files back, or move "
+            "the folder away"
         )
     raise ExportInvariantError(
         f"{target} exists with other content, and a published version never changes: raise release.version in the "

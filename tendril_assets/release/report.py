@@ -56,7 +56,8 @@ def render_report(inputs: ReportInputs) -> str:
     body = "".join(section(name, anchor, content) for name, anchor, content in sections)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}: report</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}: '
+        "report</title>\n"
         f"<style>\n{_STYLE.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>{_stamp(inputs)}{_tiles(inputs)}<nav>{links}</nav></header>\n"
         f"<main>{body}</main>\n<footer>{_footer(inputs)}</footer>\n</body>\n</html>\n"
@@ -65,10 +66,13 @@ def render_report(inputs: ReportInputs) -> str:
 
 def _stamp(inputs: ReportInputs) -> str:
     spec = inputs.spec
-    lead = f'<p class="lead">Collection <code>{escape(spec.collection)}</code>, version {escape(spec.release.version)}</p>'
+    lead = (
+        f'<p class="lead">Collection <code>{escape(spec.collection)}</code>, version {escape(spec.release.version)}</p>'
+    )
     if not inputs.sandbox:
         return lead
-    return f'{lead}<p class="stamp"><strong>Sandbox.</strong> Made from sample data: it shows the pipeline, not a result.</p>'
+    text = "Made from sample data: it shows the pipeline, not a result."
+    return f'{lead}<p class="stamp"><strong>Sandbox.</strong> {text}</p>'
 
 
 def _tiles(inputs: ReportInputs) -> str:
@@ -77,11 +81,19 @@ def _tiles(inputs: ReportInputs) -> str:
     unknown = int(calls["unknown_costs"].sum())
     group = inputs.spec.group
     tiles = [
-        ("Passages", f"{counts['passages']:,}", f"from {plural(counts['documents'], 'document')} of {plural(counts['groups'], group)}"),
+        (
+            "Passages",
+            f"{counts['passages']:,}",
+            f"from {plural(counts['documents'], 'document')} of {plural(counts['groups'], group)}",
+        ),
         ("Queries", f"{counts['queries']:,}", f"{counts['judged_queries']:,} with judgments"),
         ("Judgments", f"{counts['judgments']:,}", f"of {plural(counts['candidates'], 'candidate pair')}"),
         ("Requests", f"{counts['requests']:,}", "distinct, to the judge"),
-        ("Known cost", usd(calls["known_cost"].sum() or 0), f"unknown for {plural(unknown, 'answer')}" if unknown else "no cost unknown"),
+        (
+            "Known cost",
+            usd(calls["known_cost"].sum() or 0),
+            f"unknown for {plural(unknown, 'answer')}" if unknown else "no cost unknown",
+        ),
     ]
     cells = "".join(f"<div><dt>{n}</dt><dd>{escape(v)}<small>{escape(s)}</small></dd></div>" for n, v, s in tiles)
     return f'<dl class="tiles">{cells}</dl>'
@@ -92,11 +104,13 @@ def _corpus(inputs: ReportInputs) -> str:
     fates = page_table(("Fate", "Passages"), [(named(f), f"{n:,}") for f, n in figures["drops"].iter_rows()])
     outcomes = figures["document_outcomes"].select("outcome", "documents", "pages")
     documents = page_table(
-        ("Outcome of reading", "Documents", "Pages"), [(named(o), f"{d:,}", f"{p:,}") for o, d, p in outcomes.iter_rows()]
+        ("Outcome of reading", "Documents", "Pages"),
+        [(named(o), f"{d:,}", f"{p:,}") for o, d, p in outcomes.iter_rows()],
     )
     group = named(inputs.spec.group)
     states = page_table(
-        (f"State of {group.lower()}", f"{group}s"), [(named(s), f"{n:,}") for s, n in figures["group_states"].iter_rows()]
+        (f"State of {group.lower()}", f"{group}s"),
+        [(named(s), f"{n:,}") for s, n in figures["group_states"].iter_rows()],
     )
     masked = [(label, f"{n:,}", f"{d:,}") for label, n, d in figures["entities"].iter_rows()]
     entities = page_table(("Masked entity", "Occurrences", "Documents"), masked) if masked else ""
@@ -110,7 +124,11 @@ def _corpus(inputs: ReportInputs) -> str:
 def _labels(inputs: ReportInputs) -> str:
     figures = inputs.figures
     rows = [
-        (r["catalog"], *(f"{r[c]:,}" for c in ("queries", "groups", "judgments", "positives")), share(r["positives"], r["judgments"]))
+        (
+            r["catalog"],
+            *(f"{r[c]:,}" for c in ("queries", "groups", "judgments", "positives")),
+            share(r["positives"], r["judgments"]),
+        )
         for r in figures["catalogs"].iter_rows(named=True)
     ]
     heads = ("Catalog", "Queries", f"{named(inputs.spec.group)}s", "Judgments", "Positives", "Share")
@@ -131,7 +149,9 @@ def _labels(inputs: ReportInputs) -> str:
     return block(
         f"{failures}{spread}",
         picture(pictures.label_distribution(figures["grades"]), "No pair has been judged yet."),
-        f"<h3>By catalog</h3>{page_table(heads, rows)}{note('A positive is a judgment with grade 1 or 2.')}" if rows else "",
+        f"<h3>By catalog</h3>{page_table(heads, rows)}{note('A positive is a judgment with grade 1 or 2.')}"
+        if rows
+        else "",
     )
 
 
@@ -140,7 +160,9 @@ def _agreement(inputs: ReportInputs) -> str:
     return block(
         "How far the judge agrees with people, beside how far people agree with each other. Chance agreement is 0.",
         picture(
-            pictures.judge_agreement(agreement), "The judge has not been measured yet.", details=agreement_table(agreement)
+            pictures.judge_agreement(agreement),
+            "The judge has not been measured yet.",
+            details=agreement_table(agreement),
         ),
     )
 
@@ -162,8 +184,10 @@ def _training(inputs: ReportInputs) -> str:
     for r in trained.sort("model").iter_rows(named=True):
         own = curves.filter(pl.col("model") == r["model"])
         text = (
-            f"{plural(r['examples'], 'example')}, {plural(r['steps'], 'step')} in {r['seconds'] / 60:,.1f} minutes; balanced nDCG@10 on the "
-            f"validation groups went from {figure(r['base_value'])} to {figure(r['best_value'])} at step {r['best_step']:,}. "
+            f"{plural(r['examples'], 'example')}, {plural(r['steps'], 'step')} in {r['seconds'] / 60:,.1f} "
+            "minutes; balanced nDCG@10 on the "
+            f"validation groups went from {figure(r['base_value'])} to {figure(r['best_value'])} at step "
+            f"{r['best_step']:,}. "
             f"{plural(r['truncated_inputs'], 'input')} cut at the maximum length."
         )
         curve = pictures.learning_curve(r["model"], own, r["best_step"], r["best_value"])
@@ -185,7 +209,8 @@ def _quality(inputs: ReportInputs) -> str:
     if overall.height:
         r = overall.row(0, named=True)
         text = (
-            f"External test collection: {plural(r['groups'], spec.group)}, {r['queries']:,} rankings with a relevant passage, "
+            f"External test collection: {plural(r['groups'], spec.group)}, {r['queries']:,} rankings with a "
+            "relevant passage, "
             f"{r['excluded']:,} without one left out. Macro means over {spec.group}s; intervals from "
             f"{spec.evaluation.resamples:,} resamples of {spec.group}s."
         )
@@ -201,12 +226,16 @@ def _differences(inputs: ReportInputs) -> str:
     comparisons = inputs.tables["comparisons"]
     columns = [
         picture(
-            pictures.group_differences(model, inputs.differences.filter(pl.col("model") == model), measure, inputs.spec.group), ""
+            pictures.group_differences(
+                model, inputs.differences.filter(pl.col("model") == model), measure, inputs.spec.group
+            ),
+            "",
         )
         for model in inputs.differences["model"].unique().sort()
     ]
     return block(
-        "Paired bootstrap with the same resamples for both systems; p after Holm's correction over the fine-tuned models, per measure.",
+        "Paired bootstrap with the same resamples for both systems; p after Holm's correction over the "
+        "fine-tuned models, per measure.",
         picture(pictures.differences(comparisons, measure), "No fine-tuned model has been compared yet."),
         *columns,
         f"<h3>All comparisons</h3>{comparison_table(comparisons)}" if comparisons.height else "",
@@ -217,17 +246,17 @@ def _making(inputs: ReportInputs) -> str:
     spec = inputs.spec
     facts = [
         ("Specification", f"<code>{spec.fingerprint()}</code>, seed {spec.seed}"),
-        ("Judge", f"<code>{escape(spec.judge.llm.model)}</code>, guideline <code>{escape(spec.judge.guideline)}</code>"),
+        (
+            "Judge",
+            f"<code>{escape(spec.judge.llm.model)}</code>, guideline <code>{escape(spec.judge.guideline)}</code>",
+        ),
         ("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>"),
         ("Models", ", ".join(f"<code>{escape(m)}</code> ({escape(e.base)})" for m, e in spec.models.items())),
     ]
-    releases = inputs.tables["releases"].sort("created_at")
-    facts.extend(
-        (f"Release {escape(r['version'])}", f"<code>{escape(r['content_hash'][:16])}</code>{', sandbox' if r['sandbox'] else ''}")
-        for r in releases.iter_rows(named=True)
-    )
     return listing(facts)
 
 
 def _footer(inputs: ReportInputs) -> str:
-    return f"Every figure on this page is read from the warehouse tables of <code>{escape(inputs.spec.collection)}</code>."
+    return (
+        f"Every figure on this page is read from the warehouse tables of <code>{escape(inputs.spec.collection)}</code>."
+    )

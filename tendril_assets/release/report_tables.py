@@ -21,7 +21,9 @@ def agreement_table(agreement: pl.DataFrame) -> str:
             f"{r['n']:,}",
             f"{r['missing']:,}",
         )
-        for r in agreement.sort("raters", "scale", "level", "statistic", descending=[True, True, False, False]).iter_rows(named=True)
+        for r in agreement.sort(
+            "raters", "scale", "level", "statistic", descending=[True, True, False, False]
+        ).iter_rows(named=True)
     ]
     heads = ("Raters", "Level", "Scale", "Statistic", "Value", "95 % interval", "n", "Missing")
     return page_table(heads, rows, left=4)
@@ -31,9 +33,8 @@ def calls_table(calls: pl.DataFrame) -> str:
     """Requests by purpose, model and final status, with money and tokens."""
     rows = [
         (
-            named(r["purpose"]),
-            r["model"],
-            named(r["status"]),
+            f"{escape(named(r['purpose']))}<small>{escape(r['model'])}</small>",
+            escape(named(r["status"])),
             f"{r['requests']:,}",
             f"{r['attempts']:,}",
             usd(r["known_cost"]),
@@ -44,8 +45,18 @@ def calls_table(calls: pl.DataFrame) -> str:
         )
         for r in calls.iter_rows(named=True)
     ]
-    heads = ("Purpose", "Model", "Status", "Requests", "Attempts", "Known cost", "Unknown", "Tokens in", "Cached", "Tokens out")
-    return page_table(heads, rows, left=3)
+    heads = (
+        "Purpose and model",
+        "Status",
+        "Requests",
+        "Attempts",
+        "Known cost",
+        "Unknown",
+        "Tokens in",
+        "Cached",
+        "Out",
+    )
+    return raw_table(heads, rows, left=2)
 
 
 def metric_table(scores: pl.DataFrame, measures: tuple[str, ...]) -> str:

@@ -7,12 +7,13 @@ nobody can read them. Units are CSS pixels.
 import math
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from typing import Literal
 
-WIDE, NARROW = 720, 340
+WIDE, NARROW = 752, 340
 LINE = 18
 # Average advance of a sans-serif glyph, as a share of the font size; errs on the wide side.
-_ADVANCE = 0.57
+_ADVANCE = 0.6
 FONT = 12.5
 
 Anchor = Literal["start", "middle", "end"]
@@ -67,7 +68,7 @@ def nice_bounds(low: float, high: float, about: int = 5) -> tuple[float, float]:
 
 def tick_text(value: float, ticks: Sequence[float]) -> str:
     """All ticks of an axis with as many decimals as the finest needs; large numbers with thousands marks."""
-    step = min((b - a for a, b in zip(ticks, ticks[1:], strict=False)), default=1.0)
+    step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
     text = f"{abs(value):,.{digits}f}"
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text

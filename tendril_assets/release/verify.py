@@ -4,8 +4,10 @@ Runs in a process of its own (``python -m tendril_assets.release.verify FOLDER``
 switch once at import and should not live in a Dagster process.
 """
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, SPLIT
 
 TIMEOUT_S = 900
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def loaded_rows(folder: Path) -> dict[str, int]:
@@ -57,5 +60,12 @@ def _load(folder: str) -> dict[str, int]:
     return {**rows, "default": plain[SPLIT].num_rows}
 
 
+def _die_with_parent() -> None:
+    """Ask the kernel for SIGKILL when the starting process ends, so that a stopped run leaves nothing behind."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    _die_with_parent()
     sys.stdout.write(json.dumps(_load(sys.argv[1])) + "\n")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+_NBSP = "\u00a0"
 _NAMES = {
     "ndcg": "nDCG",
     "mrr": "MRR",
@@ -51,13 +52,13 @@ def plural(n: int, noun: str) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Percentage with a digit that says something: "92 %", "1.3 %", "< 0.1 %"; "-" of nothing."""
+    """Percentage with a digit that says something: 92 %, 1.3 %, < 0.1 %; "-" of nothing. The space does not break."""
     if not whole:
         return "-"
     percent = 100 * part / whole
     if 0 < percent < 0.1:
-        return "< 0.1 %"
-    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+        return f"< 0.1{_NBSP}%"
+    return f"{percent:.1f}{_NBSP}%" if 0 < percent < 10 else f"{percent:.0f}{_NBSP}%"
 
 
 def figure(value: float | None, digits: int = 3) -> str:

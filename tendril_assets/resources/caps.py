@@ -87,6 +87,12 @@ class Purse:
         self.in_flight += 1
         self.pledged += worst
 
+    def withdraw(self, worst: Decimal) -> None:
+        """Take back a pledge whose call never went out."""
+        self.calls -= 1
+        self.in_flight -= 1
+        self.pledged -= worst
+
     def settle(self, worst: Decimal, cost: Decimal | None, charged: bool) -> None:
         """Book its end. ``charged``: it may have cost something even where ``cost`` is None."""
         self.in_flight -= 1

@@ -12,21 +12,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import gheim
-
 from tendril_assets.corpus.anonymize import Detector, Span
 from tendril_assets.corpus.personal_patterns import PATTERN_VERSION, find_patterns
 from tendril_assets.corpus.persons import PERSON_RULES_VERSION, find_persons
 from tendril_assets.errors import RemoteDetectorRefused
 from tendril_assets.spec import AnonymizationSpec
 
-REMOTE_VARIABLES = ("GHEIM_API_KEY", "GHEIM_BASE_URL")
+REMOTE_VARIABLE = "GHEIM_API_KEY"
 
 
 class _NoModel:
     """Stands where gheim's composite detector expects a model."""
 
-    def detect(self, text: str) -> list[gheim.Span]:
+    def detect(self, text: str) -> list[Any]:
         return []
 
 
@@ -37,14 +35,16 @@ class LocalDetector:
     """
 
     def __init__(self, model: Any = None, model_identity: str = "no-model") -> None:
+        import gheim  # brings an HTTP client; the code location loads without it
+
         if isinstance(model, gheim.RemoteDetector):
             raise RemoteDetectorRefused("a remote detector would send raw texts to a server; pass a local model")
         self._gheim = gheim.CompositeDetector(model=_NoModel() if model is None else model, propagate_names=False)
-        self._model_identity = model_identity
+        self._identity = f"gheim-{gheim.__version__}|{model_identity}"
 
     @property
     def identity(self) -> str:
-        return f"gheim-{gheim.__version__}|{self._model_identity}|patterns-{PATTERN_VERSION}|persons-{PERSON_RULES_VERSION}"
+        return f"{self._identity}|patterns-{PATTERN_VERSION}|persons-{PERSON_RULES_VERSION}"
 
     def detect(self, texts: Sequence[str]) -> list[list[Span]]:
         return [self._one(text) for text in texts]
@@ -77,6 +77,8 @@ def build_detector(spec: AnonymizationSpec, env: Mapping[str, str] | None = None
     refuse_remote(env)
     if spec.detector == "rules" or spec.model is None:
         return LocalDetector()
+    import gheim
+
     identity = f"{spec.model}@{spec.revision or 'unpinned'}"
     return LocalDetector(gheim.CalibratedDetector(model_id=_model_folder(spec)), identity)
 
@@ -94,9 +96,8 @@ def _model_folder(spec: AnonymizationSpec) -> str:
 def refuse_remote(env: Mapping[str, str] | None = None) -> None:
     """Raise ``RemoteDetectorRefused`` where the environment would make gheim send texts away."""
     env = os.environ if env is None else env
-    for name in REMOTE_VARIABLES:
-        if env.get(name):
-            raise RemoteDetectorRefused(
-                f"{name} is set: gheim would send raw tender texts to its server. Unset it; anonymisation runs on this "
-                "machine only"
-            )
+    if env.get(REMOTE_VARIABLE):
+        raise RemoteDetectorRefused(
+            f"{REMOTE_VARIABLE} is set: gheim would send raw tender texts to its server. Unset it; anonymisation runs "
+            "on this machine only"
+        )

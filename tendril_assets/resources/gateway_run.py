@@ -15,7 +15,7 @@ COMPLETE = "complete"
 STOPPED = "incomplete: stopped"
 BUDGET = "incomplete: budget"
 FAILURES = "incomplete: failures"
-REFUSED = "incomplete: refused"
+ERROR = "incomplete: error"
 
 _RATE_SECONDS = 10.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -33,7 +33,9 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(f"the gateway's base URL {self.base_url!r} should look like https://host/api/v1")
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise SettingsError("the gateway's base URL must hold neither credentials nor a query: the key has its own setting")
+            raise SettingsError(
+                "the gateway's base URL must hold neither credentials nor a query: the key has its own setting"
+            )
         if not self.api_key:
             raise SettingsError("the gateway's API key is empty: set TENDRIL_LLM_API_KEY")
         if not (self.api_key.isascii() and self.api_key.isprintable()) or " " in self.api_key:

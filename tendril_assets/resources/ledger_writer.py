@@ -34,7 +34,9 @@ _TAIL_STEP = 64 * 1024
 
 def segments(folder: Path) -> list[Path]:
     """The segments in the order they were begun."""
-    numbered = [(int(match[1]), path) for path in folder.glob("segment-*.jsonl") if (match := _NAME.fullmatch(path.name))]
+    numbered = [
+        (int(match[1]), path) for path in folder.glob("segment-*.jsonl") if (match := _NAME.fullmatch(path.name))
+    ]
     return [path for _, path in sorted(numbered)]
 
 
@@ -229,7 +231,9 @@ class LedgerWriter:
         try:
             following = _Segment.begin(self._folder)
         except OSError as error:
-            raise LedgerError(f"no new ledger segment in {self._folder} ({error.strerror}); earlier lines are intact") from error
+            raise LedgerError(
+                f"no new ledger segment in {self._folder} ({error.strerror}); earlier lines are intact"
+            ) from error
         with self._sync_lock:
             os.fsync(self._segment.descriptor)
             self._segment.seal()
@@ -267,7 +271,9 @@ class LedgerWriter:
             os.ftruncate(segment.descriptor, segment.size)
         except OSError as error:
             self._accepting = False
-            self._trouble = LedgerError(f"{segment.path} ends in half a line that could not be taken off: {error.strerror}")
+            self._trouble = LedgerError(
+                f"{segment.path} ends in half a line that could not be taken off: {error.strerror}"
+            )
 
     def _sync_regularly(self) -> None:
         while not self._stopping.wait(SYNC_SECONDS):

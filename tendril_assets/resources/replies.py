@@ -101,13 +101,17 @@ def read_cost(value: Any) -> tuple[Decimal | None, str | None]:
     return (cost if cost else Decimal(0)), None
 
 
-def _answer(http_status: int, choice: dict[str, Any], message: dict[str, Any], payload: dict[str, Any], body: bytes) -> Reply:
+def _answer(
+    http_status: int, choice: dict[str, Any], message: dict[str, Any], payload: dict[str, Any], body: bytes
+) -> Reply:
     reason = _name(choice.get("finish_reason"))
     content = _text(message.get("content"))
     usage = _usage(payload)
 
     def reply(status: str, action: Action, text: str | None, detail: str | None = None) -> Reply:
-        return Reply(status, action, http_status, finish_reason=reason, content=text, detail=detail, charged=True, **usage)
+        return Reply(
+            status, action, http_status, finish_reason=reason, content=text, detail=detail, charged=True, **usage
+        )
 
     refusal = message.get("refusal")
     if reason == "content_filter" or (isinstance(refusal, str) and refusal.strip()):
@@ -132,7 +136,9 @@ def _refusal(http_status: int, payload: Any, body: bytes, retry_after: float | N
     return Reply("error", action, http_status, detail=_excerpt(body), message=message, retry_after=retry_after)
 
 
-def _error_inside(http_status: int, error: Any, payload: dict[str, Any], body: bytes, retry_after: float | None) -> Reply:
+def _error_inside(
+    http_status: int, error: Any, payload: dict[str, Any], body: bytes, retry_after: float | None
+) -> Reply:
     """An error object inside a 200. Its code counts as the status; without a usable one it is worth another attempt."""
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, str) and re.fullmatch(r"[1-5][0-9][0-9]", code):
@@ -145,7 +151,9 @@ def _error_inside(http_status: int, error: Any, payload: dict[str, Any], body: b
     action = Action.RETRY if named is None else _action(named)
     charged = usage["cost"] is not None
     shown = http_status if named is None else named
-    return Reply("error", action, shown, detail=detail, message=message, retry_after=retry_after, charged=charged, **usage)
+    return Reply(
+        "error", action, shown, detail=detail, message=message, retry_after=retry_after, charged=charged, **usage
+    )
 
 
 def _action(status: int) -> Action:

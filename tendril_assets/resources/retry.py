@@ -71,5 +71,7 @@ class RetryPolicy:
 
 def jitter(key: str, attempt: int) -> float:
     """A number in [0, 1) that depends on the request and the attempt alone."""
-    digest = hashlib.blake2b(f"{key}:{attempt}".encode("utf-8", "surrogatepass"), digest_size=4, person=b"retry").digest()
+    digest = hashlib.blake2b(
+        f"{key}:{attempt}".encode("utf-8", "surrogatepass"), digest_size=4, person=b"retry"
+    ).digest()
     return int.from_bytes(digest, "big") / 2**32

@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from tendril_assets.corpus.restrictions import Restriction, find_restrictions, sentences
 
 RESTRICTING = [
-    ("de", "Die Ausschreibungsunterlagen dürfen nur für die Ausarbeitung des Angebots verwendet werden.", {"offer_only"}),
+    (
+        "de",
+        "Die Ausschreibungsunterlagen dürfen nur für die Ausarbeitung des Angebots verwendet werden.",
+        {"offer_only"},
+    ),
     ("de", "Die abgegebenen Unterlagen sind ausschliesslich zur Angebotserstellung zu verwenden.", {"offer_only"}),
     ("de", "Einzig für die Offertstellung dürfen die Submissionsunterlagen genutzt werden.", {"offer_only"}),
     ("de", "Eine anderweitige Verwendung der Unterlagen ist untersagt.", {"offer_only"}),
@@ -115,7 +119,11 @@ def test_a_list_belongs_to_the_sentence_that_introduces_it():
     text = "Die Unterlagen dürfen nicht:\n- veröffentlicht\n- an Dritte weitergegeben werden."
     assert {r.rule for r in find_restrictions(text)} == {"no_publication", "no_third_parties"}
     # without an introduction, items stand for themselves
-    assert sentences("Anforderungen\n- Holz aus\nder Region\n- Beton") == ["Anforderungen", "- Holz aus der Region", "- Beton"]
+    assert sentences("Anforderungen\n- Holz aus\nder Region\n- Beton") == [
+        "Anforderungen",
+        "- Holz aus der Region",
+        "- Beton",
+    ]
 
 
 @settings(max_examples=50, deadline=None)

@@ -32,7 +32,7 @@ def spec_of(base: str = "org/model", **changes: object) -> ModelSpec:
 
 
 class Recorder:
-    """Stands for a SentenceTransformer: unit vectors that depend on the rendered text alone; keeps what it was given."""
+    """Stands for a SentenceTransformer: unit vectors by the rendered text alone, and keeps what it was given."""
 
     def __init__(self) -> None:
         self.inputs: list[str] = []
@@ -155,7 +155,8 @@ def test_identity_follows_content_and_settings_but_not_the_card(tmp_path: Path) 
 
 
 def test_torch_is_not_imported_with_the_module() -> None:
-    code = "import sys, tendril_assets.evaluation.dense; sys.exit(any(m in sys.modules for m in ('torch', 'transformers')))"
+    heavy = "any(m in sys.modules for m in ('torch', 'transformers', 'sentence_transformers'))"
+    code = f"import sys, tendril_assets.evaluation.dense; sys.exit({heavy})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

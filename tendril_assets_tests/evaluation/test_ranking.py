@@ -3,8 +3,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tendril_assets.evaluation.collection import labelled, scopes
 from tendril_assets.evaluation.metrics import rank
-from tendril_assets.evaluation.ranking import RUN_SCHEMA, Scope, labelled, rounded, run_rows, scopes, top, whole_run
+from tendril_assets.evaluation.ranking import RUN_SCHEMA, Scope, rounded, run_rows, top, whole_run
 
 QUERIES = pl.DataFrame({"query_id": ["q1", "q2"], "text": ["eins", "zwei"]})
 CORPUS = pl.DataFrame(

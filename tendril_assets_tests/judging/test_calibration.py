@@ -5,7 +5,11 @@ import json
 import polars as pl
 import pytest
 
-from tendril_assets.judging.calibration import agreement_table
+from tendril_assets.judging.calibration import agreement_table, calibration_requests
+from tendril_assets.judging.candidates import REQUEST_SCHEMA
+from tendril_assets.judging.prompts import load_guideline, render
+from tendril_assets.judging.request import RequestFactory
+from tendril_assets.spec import LLMSpec
 
 PAIRS = pl.DataFrame(
     [
@@ -92,3 +96,20 @@ def test_no_annotations_leave_alpha_undefined():
 def test_the_table_does_not_depend_on_row_order(table):
     again = agreement_table(PAIRS.reverse(), ANNOTATIONS.reverse(), VERDICTS.reverse(), seed=42, resamples=200)
     assert again.equals(table)
+
+
+def test_calibration_pairs_become_requests_of_the_judge_in_their_own_wording():
+    factory, guideline = RequestFactory(LLMSpec(model="toy/judge")), load_guideline("de_short")
+    pairs = pl.DataFrame(
+        [("q2", "p1", "Strom", "Watt"), ("q1", "p1", "Holz {x}", "FSC"), ("q1", "p2", "Holz {x}", "FSC")],
+        schema=["query_id", "passage_id", "query_text", "passage_text"],
+        orient="row",
+    )
+    requests = calibration_requests(pairs, factory, guideline)
+    assert requests.columns == ["query_id", "passage_id", *REQUEST_SCHEMA]
+    holz, strom = render(guideline, "Holz {x}", "FSC"), render(guideline, "Strom", "Watt")
+    assert requests.select("query_id", "passage_id", "request_key", "prompt_characters").rows() == [
+        ("q1", "p1", factory.key(holz), sum(len(m["content"]) for m in holz)),
+        ("q1", "p2", factory.key(holz), sum(len(m["content"]) for m in holz)),
+        ("q2", "p1", factory.key(strom), sum(len(m["content"]) for m in strom)),
+    ]

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.judging.parse import PARSER_VERSION, Verdict, parse_calls, parse_verdict, without_thinking
+from tendril_assets.judging.parse import (
+    PARSER_VERSION,
+    Verdict,
+    latest_calls,
+    parse_calls,
+    parse_verdict,
+    without_thinking,
+)
 
 grades = st.sampled_from([0, 1, 2])
 bounded = settings(max_examples=50, deadline=None)
@@ -181,3 +188,22 @@ def test_calls_are_read_by_reply_and_keep_their_order():
         ("k5", "truncated", None, PARSER_VERSION),
     ]
     assert read.schema["grade"] == pl.Int8
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_latest_final_call_counts_and_a_failure_only_without_one(reverse):
+    calls = pl.DataFrame(
+        [
+            ("k1", 1, "answered", "0"),
+            ("k1", 2, "answered", "2"),
+            ("k1", 3, "error", None),
+            ("k2", 4, "error", None),
+            ("k2", 5, "bad_body", None),
+            ("k3", 6, "error", None),
+            ("k3", 7, "truncated", "1"),
+        ],
+        schema=["request_key", "sequence", "status", "content"],
+        orient="row",
+    )
+    latest = latest_calls(calls.reverse() if reverse else calls, ("answered", "truncated", "filtered"))
+    assert latest.rows() == [("k1", 2, "answered", "2"), ("k2", 5, "bad_body", None), ("k3", 7, "truncated", "1")]

@@ -168,7 +168,7 @@ def _judging(rows: dict[str, list]) -> None:
 
 
 def grade_of(i: int, j: int, k: int, n: int) -> int:
-    """Two of eight passages of a pair (group, query) are relevant: the first of document 1 fully, of document 2 partly."""
+    """Of eight passages a query has in a group, two are relevant: document 1's first fully, document 2's partly."""
     return {(1, 1): 2, (2, 1): 1}.get((j, k), 0)
 
 
@@ -213,7 +213,7 @@ def _training(rows: dict[str, list]) -> None:
             168,
             0.823,
             0.62,
-            20,
+            21,
             1,
             224,
             512.0,

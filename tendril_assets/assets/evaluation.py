@@ -1,0 +1,123 @@
+"""Evaluation: every system ranks the external test collection; scores, intervals and comparisons follow.
+
+The test collection is handed over as files, each system writes its ranking as a file (see ``assets.runs``), and one
+cheap step loads them, so no model ever runs while the warehouse is open.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
+from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, run_assets
+from tendril_assets.evaluation.collection import judged_collection
+from tendril_assets.evaluation.metrics import GAIN, TIE_RULE
+from tendril_assets.evaluation.tables import ScoreTables, score_tables
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.spec import CollectionSpec
+
+SCORES = ("query_scores", "group_scores", "system_scores", "comparisons")
+
+
+def evaluation_assets(spec: CollectionSpec) -> Stage:
+    """Inputs, one asset per ranked system, the tables of rankings and scores, the check that no ranking is short."""
+
+    @work_asset(
+        spec,
+        INPUTS,
+        stage="evaluation",
+        description="The external test collection as files, for the systems that rank it.",
+        deps=PARTS,
+        pool="duckdb",
+        kinds={"parquet"},
+    )
+    def evaluation_inputs(warehouse: Warehouse, artifacts: Artifacts) -> dg.MaterializeResult:
+        frames = {name: warehouse.load(spec.collection, name) for name in PARTS}
+        test = judged_collection(*frames.values(), spec.evaluation.scope)
+        for name, frame in frames.items():
+            artifacts.write_frame(spec.collection, name, frame)
+        judged = test.queries.join(test.qrels, on="query_id", how="semi").group_by("level").len().sort("level")
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(test.ranked_hash),
+            metadata={
+                "passages": test.corpus.height,
+                "queries": test.queries.height,
+                "judgments": test.qrels.height,
+                "groups": test.qrels["group_id"].n_unique(),
+                "judged_queries_by_level": dict(judged.iter_rows()),
+                **_note(test.qrels),
+            },
+        )
+
+    @table_assets(spec, ["retrieval_runs"], deps=[INPUTS, *(f"runs/{system}" for system in spec.systems)])
+    def retrieval_runs(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
+    ) -> Iterator[dg.MaterializeResult]:
+        test = read_inputs(artifacts, spec)
+        runs = pl.concat([read_run(artifacts, spec, system, test) for system in spec.systems])
+        metadata = {"ties": TIE_RULE, **_note(test.qrels)}
+        yield from store(context, warehouse, spec, {"retrieval_runs": runs}, {"retrieval_runs": metadata})
+
+    @table_assets(
+        spec,
+        SCORES,
+        deps=[INPUTS, "retrieval_runs"],
+        pool="cpu",
+    )
+    def scores(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
+    ) -> Iterator[dg.MaterializeResult]:
+        test = read_inputs(artifacts, spec)
+        runs = warehouse.load(spec.collection, "retrieval_runs")
+        tables = score_tables(runs, test, list(spec.models), spec.evaluation, spec.seed)
+        frames = {name: getattr(tables, name) for name in SCORES}
+        metadata = _metadata(spec, tables, _note(test.qrels))
+        yield from store(context, warehouse, spec, frames, metadata)
+
+    @table_check(
+        spec,
+        "retrieval_runs",
+        "every_system_ranks_every_judged_query",
+        description="A query that a system does not rank counts 0, so a ranking that lost some would only look weak.",
+    )
+    def complete(warehouse: Warehouse, artifacts: Artifacts) -> dg.AssetCheckResult:
+        wanted = read_inputs(artifacts, spec).units.height
+        ranked = warehouse.frame(
+            spec.collection,
+            "SELECT system, count(DISTINCT (query_id, group_id)) AS units FROM retrieval_runs GROUP BY system",
+        )
+        units = dict(ranked.select("system", "units").iter_rows())
+        found = {system: units.get(system, 0) for system in spec.systems}
+        return dg.AssetCheckResult(passed=set(found.values()) == {wanted}, metadata={"judged": wanted, "ranked": found})
+
+    return Stage([evaluation_inputs, *run_assets(spec), retrieval_runs, scores], [complete])
+
+
+def _note(qrels: pl.DataFrame) -> dict[str, str]:
+    return {"note": EMPTY} if qrels.is_empty() else {}
+
+
+def _metadata(spec: CollectionSpec, tables: ScoreTables, note: dict[str, str]) -> dict[str, dict[str, Any]]:
+    rules = spec.evaluation
+    bootstrap = {"resamples": rules.resamples, "confidence": rules.confidence, "seed": spec.seed, **note}
+    without = {"without_interval": tables.reasons} if tables.reasons else {}
+    return {
+        "query_scores": {"gain": GAIN, "ties": TIE_RULE, "excluded": dict(tables.excluded.iter_rows()), **note},
+        "group_scores": note,
+        "system_scores": {"scores": _markdown(tables.system_scores), **bootstrap, **without},
+        "comparisons": {"correction": "Holm over the fine-tuned models, per baseline, measure and level", **bootstrap},
+    }
+
+
+def _markdown(systems: pl.DataFrame) -> dg.MarkdownMetadataValue:
+    lines = ["| measure | level | system | mean | interval | groups | queries | excluded |", f"|{'---|' * 8}"]
+    for row in systems.sort("measure", "level", "system").iter_rows(named=True):
+        ends = "-" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
+        lines.append(
+            f"| {row['measure']} | {row['level']} | {row['system']} | {row['value']:.3f} | {ends} "
+            f"| {row['groups']} | {row['queries']} | {row['excluded']} |"
+        )
+    return dg.MetadataValue.md("\n".join(lines))

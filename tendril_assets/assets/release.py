@@ -1,0 +1,254 @@
+"""Release, model cards, report and snapshot: what leaves the warehouse.
+
+The release repeats the blocking checks before it writes (``release.invariants``), so that materialising it alone
+cannot get round a red one. Report and model cards do not wait for it: they are also for finding out why it refuses.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
+from tendril_assets.assets.judging import completeness
+from tendril_assets.corpus.anonymize import residual
+from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
+from tendril_assets.release.huggingface import Rows, published_rows
+from tendril_assets.release.invariants import BREACH_QUERIES, Breach, personal_breaches, sql_breaches
+from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
+from tendril_assets.release.model_cards import ModelInputs, model_card
+from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, write_release
+from tendril_assets.release.report import ReportInputs, headline_measure, render_report
+from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
+from tendril_assets.resources import sql
+from tendril_assets.resources.artifacts import Artifacts, write_atomically
+from tendril_assets.resources.detector import rule_detector
+from tendril_assets.resources.frames import content_hash
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+
+ROWS = ("corpus", "queries", "qrels")
+
+
+def release_assets(spec: CollectionSpec) -> Stage:
+    """``releases`` (folder and table), ``model_cards``, ``report``, ``snapshot``."""
+    return Stage(
+        [_releases(spec), _model_cards(spec), _report(spec), _snapshot(spec)],
+        [_files_intact(spec)],
+    )
+
+
+def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
+    deps = _inputs((*ROWS, *BREACH_QUERIES, *CARD_FIGURES)) | {"judge_agreement"}
+
+    @table_assets(spec, ["releases"], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
+    def releases(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
+    ) -> Iterator[dg.MaterializeResult]:
+        settings = Settings.from_env()
+        release = write_release(
+            settings.release / spec.collection, release_inputs(warehouse, artifacts, spec, settings)
+        )
+        context.log.info(f"release {release.path}: {release.outcome}")
+        table = _with_row(warehouse, spec, release)
+        yield from store(context, warehouse, spec, {"releases": table}, {"releases": _release_metadata(release)})
+
+    return releases
+
+
+def release_inputs(
+    warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings
+) -> ReleaseInputs:
+    """Everything a release is made of, read from the warehouse, with what speaks against it."""
+    frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
+    rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
+    breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
+    return ReleaseInputs(
+        spec=spec,
+        rows=rows,
+        figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
+        agreement=warehouse.load(spec.collection, "judge_agreement"),
+        breaches=[*breaches, *_personal_data(artifacts, frames["corpus"], rows)],
+        open_requests=completeness(warehouse, spec)["n_open"],
+        key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
+        sandbox=settings.is_sandbox,
+    )
+
+
+def _personal_data(artifacts: Artifacts, corpus: pl.DataFrame, rows: Rows) -> list[Breach]:
+    """What the rule detector still finds. A corpus once found clean by this detector is not read again."""
+    detector = rule_detector()
+    key = f"{detector.identity}|{content_hash(TABLES['corpus'], corpus)}"
+    if artifacts.cached("clean_corpus", key) is not None:
+        return []
+    found = personal_breaches(rows.corpus, lambda text: (span.label for span in residual(text, detector)))
+    if not found:
+        artifacts.put("clean_corpus", key, b"clean")
+    return found
+
+
+def _with_row(warehouse: Warehouse, spec: CollectionSpec, release: Release) -> pl.DataFrame:
+    """The table of releases with this one's row; an unchanged release keeps the row it has."""
+    table = TABLES["releases"]
+    former = (
+        warehouse.load(spec.collection, table.name) if warehouse.exists(spec.collection, table.name) else table.empty()
+    )
+    same = former.filter(pl.col("version") == spec.release.version)
+    if release.outcome == UNCHANGED and same["content_hash"].to_list() == [release.manifest["content_hash"]]:
+        return former
+    row = {
+        "version": spec.release.version,
+        "path": str(release.path),
+        "content_hash": release.manifest["content_hash"],
+        "key_fingerprint": release.manifest["key_fingerprint"],
+        "sandbox": release.manifest["sandbox"],
+        "corpus_rows": release.manifest["rows"]["corpus"],
+        "query_rows": release.manifest["rows"]["queries"],
+        "qrel_rows": release.manifest["rows"]["qrels"],
+        "created_at": datetime.now(UTC).replace(tzinfo=None),
+    }
+    return pl.concat([former.filter(pl.col("version") != spec.release.version), table.frame([row])])
+
+
+def _release_metadata(release: Release) -> dict[str, Any]:
+    rows = markdown_table(("config", "rows"), [(name, f"{n:,}") for name, n in release.manifest["rows"].items()])
+    return {
+        "path": dg.MetadataValue.path(str(release.path)),
+        "outcome": release.outcome,
+        "sandbox": release.manifest["sandbox"],
+        "content_hash": release.manifest["content_hash"],
+        "rows": dg.MetadataValue.md(rows),
+    }
+
+
+def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
+    @work_asset(
+        spec,
+        "model_cards",
+        stage="release",
+        description="One card per fine-tuned model, every figure from the tables; they lie beside the report.",
+        deps=["trained_models", "system_scores", "comparisons", *sorted(_inputs(("training_use",)))],
+        pool="duckdb",
+        kinds={"markdown"},
+    )
+    def model_cards(warehouse: Warehouse) -> dg.MaterializeResult:
+        settings = Settings.from_env()
+        tables = [warehouse.load(spec.collection, name) for name in ("trained_models", "system_scores", "comparisons")]
+        inputs = ModelInputs(spec, *tables, _frame(warehouse, spec, "training_use"), settings.is_sandbox)
+        folder = settings.reports / spec.collection / "models"
+        models = [m for m in inputs.trained["model"].sort() if m in spec.models]
+        for model in models:
+            write_atomically(folder / model / "README.md", model_card(model, inputs).encode())
+        return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(folder)), "models": models})
+
+    return model_cards
+
+
+def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
+    deps = _inputs((*REPORT_FIGURES, "group_differences")) | set(REPORT_TABLES)
+
+    @work_asset(
+        spec,
+        "report",
+        stage="release",
+        description="One self-contained page with pictures: labels, drops, agreement, cost, training, systems.",
+        deps=sorted(deps),
+        pool="duckdb",
+        kinds={"html"},
+    )
+    def report(warehouse: Warehouse) -> dg.MaterializeResult:
+        settings = Settings.from_env()
+        inputs = report_inputs(warehouse, spec, settings)
+        path = settings.reports / f"{spec.collection}.html"
+        write_atomically(path, render_report(inputs).encode())
+        return dg.MaterializeResult(metadata=_report_metadata(path, inputs))
+
+    return report
+
+
+def report_inputs(warehouse: Warehouse, spec: CollectionSpec, settings: Settings) -> ReportInputs:
+    """Everything a report is made of, read from the warehouse."""
+    return ReportInputs(
+        spec=spec,
+        figures=read_figures(lambda name: _frame(warehouse, spec, name), REPORT_FIGURES),
+        tables={name: warehouse.load(spec.collection, name) for name in REPORT_TABLES},
+        differences=_frame(warehouse, spec, "group_differences", measure=headline_measure(spec)),
+        sandbox=settings.is_sandbox,
+    )
+
+
+def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
+    measure = headline_measure(inputs.spec)
+    scores = inputs.tables["system_scores"].filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
+    rows = [
+        (system_name(r["system"]), figure(r["value"]), interval(r["low"], r["high"]))
+        for r in scores.sort("value", descending=True).iter_rows(named=True)
+    ]
+    grades = [
+        (named(level), score, f"{n:,}")
+        for level, score, n in inputs.figures["grades"].select("level", "score", "judgments").iter_rows()
+    ]
+    return {
+        "path": dg.MetadataValue.path(str(path)),
+        "page": dg.MetadataValue.url(path.as_uri()),
+        "systems": dg.MetadataValue.md(markdown_table(("System", named(measure), "95 % interval"), rows)),
+        "grades": dg.MetadataValue.md(markdown_table(("Level", "Grade", "Judgments"), grades)),
+    }
+
+
+def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
+    @work_asset(
+        spec,
+        "snapshot",
+        stage="release",
+        description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
+        deps=["releases", "report", "model_cards"],
+        pool="duckdb",
+        kinds={"duckdb"},
+    )
+    def snapshot(warehouse: Warehouse) -> dg.MaterializeResult:
+        path = warehouse.publish_snapshot()
+        views = [(name.split("/")[1], sql.grain(name)) for name in sql.names("views")]
+        return dg.MaterializeResult(
+            metadata={
+                "path": dg.MetadataValue.path(str(path)),
+                "size_bytes": path.stat().st_size,
+                "views": dg.MetadataValue.md(markdown_table(("view", "grain"), views)),
+            }
+        )
+
+    return snapshot
+
+
+def _files_intact(spec: CollectionSpec) -> dg.AssetChecksDefinition:
+    @table_check(
+        spec,
+        "releases",
+        "release_files_intact",
+        description="Every release in the table is on disk, and its files are those it was written with.",
+    )
+    def release_files_intact(warehouse: Warehouse) -> dg.AssetCheckResult:
+        damaged: dict[str, list[str]] = {}
+        for version, folder in warehouse.load(spec.collection, "releases", ["version", "path"]).iter_rows():
+            path = Path(folder)
+            found = damaged_files(path, read_manifest(path)) if (path / MANIFEST).is_file() else [MANIFEST]
+            if found:
+                damaged[version] = found[:20]
+        return dg.AssetCheckResult(passed=not damaged, metadata={"damaged": dg.MetadataValue.json(damaged)})
+
+    return release_files_intact
+
+
+def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str, **values: Any) -> pl.DataFrame:
+    return warehouse.frame(spec.collection, sql.query(f"release/{name}"), f"read {name}", **values)
+
+
+def _inputs(names: tuple[str, ...]) -> set[str]:
+    """Tables that the named release queries read."""
+    return {table for name in names for table in sql.inputs(f"release/{name}")}

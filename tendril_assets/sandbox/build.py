@@ -1,0 +1,170 @@
+"""Writes the sample collection: ``python -m tendril_assets.sandbox.build TARGET``.
+
+Everything in it is invented and drawn by name, so each run writes the same bytes. The folder stands complete or not at
+all: it is written beside its place and renamed.
+"""
+
+import csv
+import io
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tendril_assets.errors import LandingError
+from tendril_assets.sandbox.benchmark import calibration_files, test_files
+from tendril_assets.sandbox.layout import Document, documents_of
+from tendril_assets.sandbox.office import docx_bytes, html_bytes, txt_bytes
+from tendril_assets.sandbox.passages import Passage, passages_of
+from tendril_assets.sandbox.pdf import pdf_bytes
+from tendril_assets.sandbox.plan import REMOVED_DOCUMENT_OF, REMOVED_PROJECT, Project, projects
+from tendril_assets.sandbox.wording import catalog_sources
+
+COLLECTION = "tenders"
+# Marks a folder this module wrote and may replace.
+MARKER = "INVENTED.txt"
+MARKER_TEXT = b"Sample collection: all projects, texts, persons and numbers are invented. Written by tendril_assets.sandbox.build.\n"
+REMOVAL_DAY = "2026-10-01"
+
+
+@dataclass(frozen=True)
+class LandingSummary:
+    """What was written. ``passages`` counts paragraphs in documents, repeats included; ``bytes`` all files."""
+
+    folder: Path
+    projects: int
+    test_projects: int
+    restricted_projects: int
+    documents: int
+    passages: int
+    areas: int
+    criteria: int
+    test_queries: int
+    test_passages: int
+    test_judgments: int
+    calibration_pairs: int
+    bytes: int
+
+
+def build_landing(target: Path) -> LandingSummary:
+    """Write ``<target>/tenders``, replacing an earlier sample there.
+
+    Raises:
+        LandingError: ``<target>/tenders`` exists and is not a sample of ours, so it is left alone.
+    """
+    place = target / COLLECTION
+    if place.exists() and not (place / MARKER).is_file():
+        raise LandingError(f"{place} exists and is not a sample made by this command; choose another folder or move it away")
+    everything = projects()
+    passages = {p.number: passages_of(p) for p in everything}
+    documents = {p.number: documents_of(p, passages[p.number]) for p in everything}
+    files = _files(everything, passages, documents)
+    _write(place, files)
+    sources = catalog_sources()
+    return LandingSummary(
+        folder=place,
+        projects=len(everything),
+        test_projects=sum(p.is_test for p in everything),
+        restricted_projects=sum(p.restriction is not None for p in everything),
+        documents=sum(len(found) for found in documents.values()),
+        passages=sum(len(d.placed) for found in documents.values() for d in found),
+        areas=sum(len(c["areas"]) for c in sources),
+        criteria=sum(len(a["criteria"]) for c in sources for a in c["areas"]),
+        test_queries=files["test/queries.jsonl"].count(b"\n"),
+        test_passages=files["test/corpus.jsonl"].count(b"\n"),
+        test_judgments=files["test/qrels.tsv"].count(b"\n") - 1,
+        calibration_pairs=files["calibration/pairs.jsonl"].count(b"\n"),
+        bytes=sum(len(data) for data in files.values()),
+    )
+
+
+def _files(
+    everything: list[Project], passages: dict[str, list[Passage]], documents: dict[str, list[Document]]
+) -> dict[str, bytes]:
+    """Path below the collection's folder -> content."""
+    files = {MARKER: MARKER_TEXT}
+    files["projects.csv"] = _csv(
+        ("project", "title", "published", "language", "cpv"),
+        [(p.number, p.title, p.published.isoformat(), p.language, p.cpv) for p in everything],
+    )
+    files["evidence.csv"] = _csv(
+        ("project", "area", "tier"), [(p.number, area, tier) for p in everything for area, tier in sorted(p.tiers.items())]
+    )
+    partly = everything[REMOVED_DOCUMENT_OF].number
+    files["removals.csv"] = _csv(
+        ("kind", "id", "reason", "date"),
+        [
+            ("document", f"{partly}/{documents[partly][-1].name}", "Rückzug durch die Vergabestelle", REMOVAL_DAY),
+            ("project", everything[REMOVED_PROJECT].number, "Begehren einer betroffenen Person", REMOVAL_DAY),
+        ],
+    )
+    for source in catalog_sources():
+        files[f"catalogs/{source['catalog']}.yaml"] = _catalog(source)
+    for project in everything:
+        header = f"{project.slots.raw['amt']} {project.slots.raw['ort']} | {project.title}"
+        for document in documents[project.number]:
+            files[f"documents/{project.number}/{document.name}"] = _document_bytes(document, header)
+    files |= test_files([p for p in everything if p.is_test], documents)
+    calibrated = [p for p in everything if not p.is_test and p.language == "de" and not p.restriction]
+    files |= calibration_files(calibrated, passages)
+    return files
+
+
+def _document_bytes(document: Document, header: str) -> bytes:
+    writers = {"pdf": pdf_bytes, "docx": docx_bytes, "html": html_bytes, "txt": txt_bytes}
+    return writers[document.suffix](document, header)
+
+
+def _catalog(source: dict) -> bytes:
+    """The public part of a catalog: without the passage pools."""
+    public = {
+        "catalog": source["catalog"],
+        "title": source["title"],
+        "areas": [
+            {
+                "id": area["id"],
+                "title": area["title"],
+                "text": area["text"],
+                "criteria": [{"id": c["id"], "text": c["text"], "levels": c["levels"]} for c in area["criteria"]],
+            }
+            for area in source["areas"]
+        ],
+    }
+    return yaml.safe_dump(public, allow_unicode=True, sort_keys=False, width=110).encode()
+
+
+def _csv(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def _write(place: Path, files: dict[str, bytes]) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as scratch:
+        fresh = Path(scratch) / "new"
+        for name, data in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if place.exists():
+            os.replace(place, Path(scratch) / "old")
+        os.replace(fresh, place)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m tendril_assets.sandbox.build TARGET\n")
+        return 2
+    summary = build_landing(Path(arguments[0]).absolute())
+    sys.stdout.write(f"{summary}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,249 @@
+"""The corpus stage on a made-up collection: a temporary warehouse, real files, real child processes."""
+
+import hashlib
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from tendril_assets.assets.corpus import corpus_assets
+from tendril_assets.corpus.anonymize import PLACEHOLDER
+from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.errors import HashKeyChanged
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import LANDING, TABLES
+
+KEY = "k" * 40
+HASHER = KeyedHasher(KEY.encode())
+HOLZ = "Das Holz muss aus nachhaltiger Waldwirtschaft stammen und mit einem anerkannten Label ausgezeichnet sein."
+BETON = "Der Beton enthält mindestens vierzig Prozent Recyclingmaterial aus der näheren Umgebung der Baustelle."
+KONTAKT = (
+    "Auskunft erteilt Frau Petra Odermatt, Telefon 031 322 11 11, E-Mail petra.odermatt@bsp.ch, während der Bürozeiten."
+)
+UNTERSCHRIFT = "Petra Odermatt leitet das Projekt und nimmt die Fragen der Anbietenden zur Ausschreibung entgegen."
+NUR_OFFERTE = "Die Ausschreibungsunterlagen dürfen nur für die Ausarbeitung des Angebots verwendet werden."
+KURZ = "Mail an: petra.odermatt@bsp.ch"  # masked: "Mail an: <EMAIL_1>", 18 characters
+
+
+def spec(**changes) -> CollectionSpec:
+    body = {
+        "collection": "toy",
+        "group": "project",
+        "subsets": ["area_of_action", "criterion"],
+        "sampling": {"n_projects": 5, "min_projects_per_area": 2},
+        "extraction": {"timeout_s": 60},
+        "queries": {"summary": {"model": "m"}},
+        "judge": {"llm": {"model": "m"}},
+        "models": {},
+        "release": {"name": "toy", "version": "1.0.0", "title": "Toy", "licence_name": "x"},
+    }
+    return CollectionSpec.model_validate(body | changes)
+
+
+class Home:
+    """One installation in a temporary folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.warehouse = Warehouse(database=str(root / "w.duckdb"), snapshot=str(root / "s.duckdb"))
+        self.artifacts = Artifacts(root=str(root / "artifacts"))
+        self.documents: list[tuple] = []
+        self.delivered: list[tuple] = []
+        self.removals: list[tuple] = []
+        self.projects = ["alpha", "beta", "gamma", "delta", "tested", "gone"]
+
+    def write(self, project: str, name: str, *paragraphs: str) -> None:
+        path = self.root / "landing" / project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join(paragraphs), encoding="utf-8")
+        data = path.read_bytes()
+        self.documents.append((project, name, str(path), hashlib.sha256(data).hexdigest(), len(data), False))
+
+    def land(self) -> None:
+        frames = {table.name: table.empty() for table in LANDING}
+        rows = {
+            "projects": [(p, f"Title {p}", None, "de", None) for p in self.projects],
+            "documents": self.documents,
+            "delivered_passages": self.delivered,
+            "areas": [("cat", "wood", "Wood", "text"), ("cat", "concrete", "Concrete", "text")],
+            "criteria": [
+                ("cat", "wood", "w1", "x", None, None, None),
+                ("cat", "concrete", "c1", "x", None, None, None),
+            ],
+            "evidence": [("alpha", "wood", "validated_relevant"), ("beta", "concrete", "unsure")],
+            "removals": [(kind, raw, "asked", date(2026, 1, 1)) for kind, raw in self.removals],
+            "test_projects": [("tested",)],
+        }
+        self.warehouse.replace("toy", frames | {n: TABLES[n].frame(r) for n, r in rows.items()}, "landing")
+
+    def run(self, raise_on_error: bool = True, **changes) -> dg.ExecuteInProcessResult:
+        self.land()
+        stage = corpus_assets(spec(**changes))
+        return dg.materialize(
+            [*stage.assets, *stage.checks],
+            resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
+            raise_on_error=raise_on_error,
+        )
+
+    def rows(self, table: str, *columns: str) -> list[tuple]:
+        return self.warehouse.load("toy", table, list(columns) or None).rows()
+
+    def texts(self) -> set[str]:
+        return {text for (text,) in self.rows("corpus", "text")}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    monkeypatch.setenv("TENDRIL_HASH_KEY", KEY)
+    monkeypatch.setenv("TENDRIL_WORKERS", "1")
+    monkeypatch.delenv("GHEIM_API_KEY", raising=False)
+    made = Home(tmp_path)
+    made.write("alpha", "a.txt", HOLZ, KONTAKT, UNTERSCHRIFT, KURZ)
+    made.write("alpha", "b.txt", HOLZ)
+    made.write("beta", "c.txt", NUR_OFFERTE, BETON)
+    made.write("gamma", "broken.pdf", "no PDF at all")
+    made.write("tested", "t.txt", HOLZ)
+    made.documents.append(("delta", "d", "delivered", "0" * 64, 10, True))
+    made.delivered += [("delta", "d", 3, 0, BETON), ("delta", "d", 4, 1, "12 34 56 78 90 12 34 56 78 90")]
+    made.removals.append(("project", "gone"))
+    return made
+
+
+def checks(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
+    return {e.check_name: e.passed for e in result.get_asset_check_evaluations()}
+
+
+def test_the_whole_stage(home: Home) -> None:
+    home.run()
+    # sampled: all that are neither in the test collection nor removed
+    assert {p for p, _ in home.rows("sampled_projects", "project", "rank")} == {"alpha", "beta", "gamma", "delta"}
+    states = dict(home.rows("project_status", "project", "state"))
+    assert states == {"alpha": "in_corpus", "beta": "restricted", "gamma": "failed", "delta": "in_corpus"}
+    assert home.rows("restricted_projects") == [("beta", "c.txt", 1, "de", "offer_only", NUR_OFFERTE)]
+
+    outcomes = {d: (o, v) for d, o, v in home.rows("document_status", "document", "outcome", "extractor_version")}
+    assert outcomes["d"] == ("ok", "delivered")
+    assert outcomes["broken.pdf"][0] == "parse_failed"
+
+    # HOLZ stands in two documents of alpha: one stays
+    reasons = [reason for (reason,) in home.rows("passage_decisions", "reason")]
+    assert sorted(r for r in reasons if r) == ["digits_or_symbols", "near_duplicate", "too_short"]
+    expected = {
+        HOLZ,
+        "Auskunft erteilt Frau <PERSON_1>, Telefon <PHONE_1>, E-Mail <EMAIL_1>, während der Bürozeiten.",
+        "<PERSON_1> leitet das Projekt und nimmt die Fragen der Anbietenden zur Ausschreibung entgegen.",
+        BETON,
+    }
+    assert home.texts() == expected
+    ids = {(g, d, page) for g, d, page in home.rows("corpus", "group_id", "document_id", "page")}
+    assert (HASHER.group("delta"), HASHER.document("delta", "d"), 3) in ids
+    assert not {"alpha", "delta", "a.txt"} & {v for row in home.rows("corpus") for v in row}
+    counted = {
+        label: n for d, label, n in home.rows("anonymized_entities", "document", "label", "entities") if d == "a.txt"
+    }
+    assert counted == {"EMAIL": 2, "PERSON": 2, "PHONE": 1}
+
+
+def test_blocking_checks_pass_and_one_bad_document_is_only_a_row(home: Home) -> None:
+    result = home.run()
+    assert result.success
+    found = checks(result)
+    assert found["ids_are_unique_and_texts_within_bounds"]
+    assert found["no_residual_personal_data"]
+    assert found["nothing_removed_is_left"]
+    # one of five documents without text: 0.2 is within the default limit of 0.2, and above 0.1
+    assert found["most_documents_were_read"]
+    stricter = home.run(extraction={"max_failed_share": 0.1})
+    assert stricter.success
+    assert not checks(stricter)["most_documents_were_read"]
+    [(_, error)] = [r for r in home.rows("project_status", "project", "last_error") if r[0] == "gamma"]
+    assert error.startswith("broken.pdf: parse_failed")
+
+
+def test_a_second_run_reads_and_masks_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.run()
+    before = {table: home.rows(table) for table in ("corpus", "passages", "document_status", "project_status")}
+
+    def nothing(jobs, *_):
+        assert list(jobs) == []
+        return iter(())
+
+    def no_detection(*_):
+        raise AssertionError("a text was searched again")
+
+    monkeypatch.setattr("tendril_assets.assets.reading.read_documents", nothing)
+    monkeypatch.setattr("tendril_assets.resources.detector.LocalDetector.detect", no_detection)
+    home.run()
+    for table, rows in before.items():
+        assert sorted(home.rows(table), key=repr) == sorted(rows, key=repr)
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "gone"),
+    [
+        ("project", "delta", {BETON}),
+        ("project", HASHER.group("delta"), {BETON}),
+        ("document", "delta/d", {BETON}),
+        ("document", HASHER.document("delta", "d"), {BETON}),
+        ("passage", "delta/d/3/0", {BETON}),
+        ("passage", HASHER.passage("delta", "d", BETON), {BETON}),
+        # the copy of a removed passage in another document of the project goes with it
+        ("passage", HASHER.passage("alpha", "b.txt", HOLZ), {HOLZ}),
+    ],
+)
+def test_what_is_removed_is_in_no_table(home: Home, kind: str, raw: str, gone: set[str]) -> None:
+    home.run()
+    before = home.texts()
+    home.removals.append((kind, raw))
+    result = home.run()
+    assert checks(result)["nothing_removed_is_left"]
+    assert home.texts() == before - gone
+    assert not gone & {text for (text,) in home.rows("passages", "text")}
+
+
+def test_another_secret_is_refused_before_anything_is_written(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.run()
+    before = home.rows("sampled_projects")
+    monkeypatch.setenv("TENDRIL_HASH_KEY", "other" * 10)
+    with pytest.raises(HashKeyChanged):
+        home.run()
+    assert home.rows("sampled_projects") == before
+    assert home.warehouse.meta_get("toy", "hash_key_fingerprint") == HASHER.fingerprint
+
+
+def test_personal_data_in_the_corpus_blocks(home: Home) -> None:
+    home.run()
+    corpus = home.warehouse.load("toy", "corpus")
+    leaky = corpus.with_columns(text=pl.lit("Auskunft gibt Herr Odermatt, Telefon 031 322 11 11."))
+    home.warehouse.replace("toy", {"corpus": leaky}, "test")
+    check = next(c for c in corpus_assets(spec()).checks if c.check_key.name == "no_residual_personal_data")
+    outcome = check(home.warehouse, home.artifacts)
+    assert not outcome.passed
+    assert check.check_key.asset_key == dg.AssetKey(["toy", "corpus"])
+    assert "Odermatt" not in repr(outcome.metadata)
+
+
+def test_areas_come_by_quota_and_are_topped_up(home: Home) -> None:
+    home.run()
+    rows = home.rows("project_areas", "project", "area", "criterion", "tier", "reason")
+    assert ("alpha", "wood", "w1", "validated_relevant", "quota") in rows
+    assert ("beta", "concrete", "c1", "unsure", "quota") in rows
+    # each area in two projects: one by quota, one topped up without evidence
+    assert sorted((area, tier, reason) for _, area, _, tier, reason in rows if reason == "coverage") == [
+        ("concrete", None, "coverage"),
+        ("wood", None, "coverage"),
+    ]
+
+
+def test_placeholders_of_two_documents_both_count_from_one(home: Home) -> None:
+    home.write(
+        "gamma", "second.txt", "Auskunft gibt Herr Xaver Zgraggen von der Bauherrschaft in allen Fragen der Planung."
+    )
+    home.run()
+    numbers = {m[0] for text in home.texts() for m in PLACEHOLDER.finditer(text) if m[1] == "PERSON"}
+    assert numbers == {"<PERSON_1>"}

@@ -1,0 +1,219 @@
+"""The evaluation stage on a toy test collection, with a tiny random encoder as base and another as fine-tuned model."""
+
+import json
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from tendril_assets.assets.common import asset_key
+from tendril_assets.assets.evaluation import evaluation_assets
+from tendril_assets.assets.runs import EMPTY
+from tendril_assets.errors import TendrilError
+from tendril_assets.resources.artifacts import Artifacts, file_hash
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+from tendril_assets_tests.training.toy import DIMENSIONS, tiny_encoder
+
+CORPUS = [
+    ("a1", "w1 w2 w3", "g1", "d1", 1),
+    ("a2", "w4 w5 w6", "g1", "d1", 2),
+    ("a3", "w7 w8 w9", "g1", "d2", 1),
+    ("b1", "w1 w4 w7", "g2", "d3", 1),
+    ("b2", "w2 w5 w8", "g2", "d3", 2),
+]
+QUERIES = [("t1", "w1", "area", None, None), ("t2", "w5", "area", None, None), ("t3", "w9", "criterion", None, None)]
+# t1: a1 in g1, b1 in g2. t2: a2 in g1, nothing relevant in g2. t3: a3 in g1.
+QRELS = [
+    *[("t1", "a1", 2), ("t1", "a2", 0), ("t1", "a3", 0), ("t1", "b1", 1), ("t1", "b2", 0)],
+    *[("t2", "a1", 0), ("t2", "a2", 2), ("t2", "b1", 0), ("t3", "a3", 1), ("t3", "a1", 0)],
+]
+
+
+def spec_of(base: Path | None = None) -> CollectionSpec:
+    model = {
+        "base": str(base),
+        "dimensions": DIMENSIONS,
+        "max_length": 32,
+        "query_prompt": "query : ",
+        "licence": "MIT",
+    }
+    return CollectionSpec.model_validate(
+        {
+            "collection": "toy",
+            "group": "project",
+            "subsets": ["area", "criterion"],
+            "queries": {"summary": {"model": "maker/summary"}},
+            "judge": {"llm": {"model": "maker/judge"}},
+            "models": {"mini": model} if base else {},
+            "evaluation": {"resamples": 200},
+            "release": {"name": "toy", "version": "0.1.0", "title": "Toy", "licence_name": "MIT"},
+        }
+    )
+
+
+class Home:
+    """A warehouse with the landed test tables, and artifacts, in one folder."""
+
+    def __init__(self, folder: Path, spec: CollectionSpec, qrels: list[tuple] = QRELS) -> None:
+        self.spec = spec
+        self.warehouse = Warehouse(database=str(folder / "w.duckdb"), snapshot=str(folder / "s.duckdb"))
+        self.artifacts = Artifacts(root=str(folder / "artifacts"))
+        self.land(qrels=qrels)
+
+    def land(self, *, corpus: list[tuple] = CORPUS, queries: list[tuple] = QUERIES, qrels: list[tuple] = QRELS) -> None:
+        rows = {"test_corpus": corpus, "test_queries": queries, "test_qrels": qrels}
+        frames = {name: TABLES[name].frame(table) for name, table in rows.items()}
+        self.warehouse.replace(self.spec.collection, frames, purpose="test")
+
+    def materialise(self, only: list[str] | None = None, **options: bool) -> dg.ExecuteInProcessResult:
+        stage = evaluation_assets(self.spec)
+        return dg.materialize(
+            [*stage.assets, *stage.checks],
+            resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
+            selection=None if only is None else dg.AssetSelection.assets(*(asset_key(self.spec, n) for n in only)),
+            **options,
+        )
+
+    def metadata(self, result: dg.ExecuteInProcessResult, name: str) -> dict:
+        found = [
+            event.step_materialization_data.materialization
+            for event in result.get_asset_materialization_events()
+            if event.asset_key == asset_key(self.spec, name)
+        ]
+        return {key: value.value for key, value in found[-1].metadata.items()}
+
+    def finish_training(self, weights: Path) -> None:
+        folder = self.artifacts.folder(self.spec.collection, "models", "mini")
+        shutil.copytree(weights, folder / "kept")
+        result = {"weights_sha256": file_hash(folder / "kept" / "model.safetensors")}
+        (folder / "result.json").write_text(json.dumps(result))
+
+    def scores(self, system: str, measure: str) -> dict[str, float]:
+        table = self.warehouse.load(self.spec.collection, "system_scores")
+        rows = table.filter((pl.col("system") == system) & (pl.col("measure") == measure))
+        return dict(rows.select("level", "value").iter_rows())
+
+
+def test_bm25_alone_end_to_end(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    result = home.materialise()
+    runs = home.warehouse.load("toy", "retrieval_runs")
+    # Each query ranks every passage of the groups it was judged in: t1 3 + 2, t2 3 + 2, t3 3.
+    assert runs.height == 13
+    assert runs.filter((pl.col("query_id") == "t1") & (pl.col("group_id") == "g2"))["passage_id"].to_list() == [
+        "b1",
+        "b2",
+    ]
+    # One word finds the one relevant passage, always at rank 1.
+    assert home.scores("bm25", "mrr@10") == {"all": 1.0, "area": 1.0, "criterion": 1.0}
+    table = home.warehouse.load("toy", "system_scores").filter(pl.col("measure") == "ndcg@10")
+    rows = {r["level"]: r for r in table.iter_rows(named=True)}
+    # Units with a relevant passage: (t1, g1), (t1, g2), (t2, g1), (t3, g1); left out: (t2, g2).
+    assert (rows["all"]["groups"], rows["all"]["queries"], rows["all"]["excluded"]) == (2, 4, 1)
+    assert (rows["criterion"]["groups"], rows["criterion"]["low"], rows["criterion"]["excluded"]) == (1, None, 0)
+    assert (rows["area"]["low"], rows["area"]["high"]) == (1.0, 1.0)
+    assert home.metadata(result, "system_scores")["without_interval"] == ["one_group"]
+    assert home.warehouse.load("toy", "comparisons").is_empty()
+    assert all(e.passed for e in result.get_asset_check_evaluations())
+
+
+def test_a_ranking_is_reused_until_its_inputs_change(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is False
+    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is True
+    regraded = [(q, p, min(s + 1, 2)) for q, p, s in QRELS]
+    home.land(qrels=regraded)
+    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is True  # grades do not change a ranking
+    home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
+    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is False
+
+
+def test_a_ranking_of_other_data_is_not_loaded(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    home.materialise()
+    home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
+    with pytest.raises(TendrilError, match="ranking of bm25 is of another test collection"):
+        home.materialise(["evaluation_inputs", "retrieval_runs"])
+
+
+def test_an_empty_test_collection_gives_empty_tables_that_say_so(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    for tables in ({"corpus": [], "queries": [], "qrels": []}, {"qrels": []}):
+        home.land(**tables)
+        result = home.materialise()
+        for name in ("runs/bm25", "retrieval_runs", "query_scores", "system_scores", "comparisons"):
+            assert home.metadata(result, name)["note"] == EMPTY
+        for name in ("retrieval_runs", "query_scores", "group_scores", "system_scores", "comparisons"):
+            assert home.warehouse.load("toy", name).is_empty()
+
+
+def test_judgments_of_unknown_passages_are_named(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of(), [*QRELS, ("t1", "zz", 1)])
+    with pytest.raises(TendrilError, match="zz"):
+        home.materialise(["evaluation_inputs"])
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A base, and "fine-tuned" weights that differ from it."""
+    pytest.importorskip("sentence_transformers")
+    folder = tmp_path_factory.mktemp("encoders")
+    return tiny_encoder(folder / "base"), tiny_encoder(folder / "tuned", layers=2)
+
+
+def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[Path, Path]) -> None:
+    base, tuned = encoders
+    home = Home(tmp_path, spec_of(base))
+    with pytest.raises(TendrilError, match="holds no finished training"):
+        home.materialise(["evaluation_inputs", "runs/mini_tuned"])
+    home.finish_training(tuned)
+    first = home.materialise()
+    runs = home.warehouse.load("toy", "retrieval_runs")
+    assert dict(runs.group_by("system").len().iter_rows()) == {"bm25": 13, "mini_base": 13, "mini_tuned": 13}
+    told = home.metadata(first, "runs/mini_base")
+    # 5 passages and 3 queries; t1 and t2 each occur in two groups but are encoded once.
+    assert (told["encoded_texts"], told["texts_from_store"], told["truncated_inputs"]) == (8, 0, 0)
+    assert told["first_inputs"][0] == "query : w1"
+    compared = home.warehouse.load("toy", "comparisons")
+    assert set(compared.select("system", "baseline").iter_rows()) == {
+        ("mini_tuned", "mini_base"),
+        ("mini_tuned", "bm25"),
+    }
+    assert "judged@10" not in compared["measure"].to_list()
+    both = compared.filter(
+        (pl.col("baseline") == "bm25") & (pl.col("level") == "area") & (pl.col("measure") == "mrr@10")
+    )
+    expected = home.scores("mini_tuned", "mrr@10")["area"] - home.scores("bm25", "mrr@10")["area"]
+    assert both["difference"].item() == pytest.approx(expected)
+    second = home.materialise()
+    for system in ("bm25", "mini_base", "mini_tuned"):
+        assert home.metadata(second, f"runs/{system}")["reused"] is True
+    assert home.warehouse.load("toy", "retrieval_runs").equals(runs)
+    # Another passage: the others' embeddings come from the store.
+    home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
+    told = home.metadata(home.materialise(["evaluation_inputs", "runs/mini_base"]), "runs/mini_base")
+    assert (told["encoded_texts"], told["texts_from_store"]) == (1, 7)
+
+
+def test_weights_that_training_did_not_leave_are_refused(tmp_path: Path, encoders: tuple[Path, Path]) -> None:
+    base, tuned = encoders
+    home = Home(tmp_path, spec_of(base))
+    home.finish_training(tuned)
+    kept = home.artifacts.folder("toy", "models", "mini") / "kept" / "model.safetensors"
+    kept.write_bytes((base / "model.safetensors").read_bytes())
+    with pytest.raises(TendrilError, match="is not what training left"):
+        home.materialise(["evaluation_inputs", "runs/mini_tuned"])
+
+
+def test_the_graph() -> None:
+    keys = {key.to_user_string() for a in evaluation_assets(spec_of(Path("/base"))).assets for key in a.keys}
+    runs = {f"toy/runs/{system}" for system in ("bm25", "mini_base", "mini_tuned")}
+    tables = {"retrieval_runs", "query_scores", "group_scores", "system_scores", "comparisons"}
+    assert keys == {"toy/evaluation_inputs", *runs, *(f"toy/{t}" for t in tables)}
+    tuned = next(a for a in evaluation_assets(spec_of(Path("/base"))).assets if "mini_tuned" in str(a.keys))
+    assert tuned.op.pool == "gpu"
+    assert dg.AssetKey(["toy", "models", "mini"]) in tuned.dependency_keys

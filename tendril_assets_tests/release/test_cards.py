@@ -1,0 +1,142 @@
+"""Cards say what the tables and the written files hold, or refuse."""
+
+import polars as pl
+import pytest
+import yaml
+
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.cards import CardInputs, dataset_card
+from tendril_assets.release.figures import CARD_FIGURES, assert_sums, read_figures
+from tendril_assets.release.front_matter import gating_text, licence_text
+from tendril_assets.release.huggingface import Config
+from tendril_assets.release.model_cards import ModelInputs, model_card
+from tendril_assets_tests.release import toy
+
+CONFIGS = [
+    Config("corpus", {"id": "string", "text": "string"}, 80),
+    Config("queries", {"id": "string"}, 8),
+    Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, 240),
+]
+SIZES = {"corpus": 19_000, "queries": 1_300, "qrels": 8_900}
+
+
+def card_inputs(**changes) -> CardInputs:
+    tables = toy.tables()
+    figures = read_figures(toy.reader(toy.database(tables)), CARD_FIGURES)
+    return CardInputs(toy.spec(), figures, tables["judge_agreement"], CONFIGS, SIZES, False)._replace(**changes)
+
+
+def front(card: str) -> dict:
+    _, text, _ = card.split("---\n", 2)
+    return yaml.safe_load(text)
+
+
+def test_front_matter_is_made_from_the_files() -> None:
+    body = front(dataset_card(card_inputs()))
+    assert [c["config_name"] for c in body["configs"]] == ["corpus", "queries", "qrels"]
+    assert [c["config_name"] for c in body["configs"] if c.get("default")] == ["qrels"]
+    info = {i["config_name"]: i for i in body["dataset_info"]}
+    assert info["corpus"]["features"] == [{"name": "id", "dtype": "string"}, {"name": "text", "dtype": "string"}]
+    assert info["qrels"]["splits"] == [{"name": "train", "num_bytes": 8_900, "num_examples": 240}]
+    assert (body["license"], body["license_name"]) == ("other", "toy-open-rail-d-license")
+    assert body["extra_gated_prompt"] == gating_text(toy.spec())
+    assert body["size_categories"] == ["n<1K"]
+    wider = [CONFIGS[0]._replace(features={**CONFIGS[0].features, "colour": "string"}), *CONFIGS[1:]]
+    features = front(dataset_card(card_inputs(configs=wider)))["dataset_info"][0]["features"]
+    assert {"name": "colour", "dtype": "string"} in features
+
+
+def test_prose_has_the_figures_of_the_tables() -> None:
+    card = dataset_card(card_inputs())
+    assert "| Total | 180 | 30 | 30 |" in card  # 72 + 108, 12 + 18, 12 + 18
+    assert "| Catalog_2 | 2 | 8 | 16 | 64 | 64 | 16 |" in card
+    assert "12 projects were sampled, with up to 5 documents each: 10 in corpus, 1 failed and 1 restricted." in card
+    assert "near duplicate 11, too short 11 and restricted project 8" in card
+    assert "No query comes from Catalog_4" in card
+    assert "(median 28, maximum 40), and 75\u00a0% of the judgments are 0" in card
+    assert "Known cost of judging: USD 0.0288." in card  # 240 x 0.00012
+    assert "| Area of action | 0.48 [0.38, 0.57] (n = 90) | 0.62 [0.52, 0.71] (n = 90) |" in card
+    assert "in October 2026" in card
+
+
+def test_verdicts_without_a_grade_are_counted() -> None:
+    inputs = card_inputs()
+    verdicts = pl.concat(
+        [
+            inputs.figures["verdicts"],
+            pl.DataFrame(
+                [("parse_error", 7, 7, 0), ("truncated", 47, 45, 0)], inputs.figures["verdicts"].schema, orient="row"
+            ),
+        ]
+    )
+    counts = inputs.figures["counts"].with_columns(candidates=pl.col("candidates") + 54)
+    card = dataset_card(inputs._replace(figures={**inputs.figures, "verdicts": verdicts, "counts": counts}))
+    assert "Without an accepted grade, and not published: 7 parse error and 47 truncated." in card
+
+
+@pytest.mark.parametrize(
+    ("figure", "column", "what"),
+    [
+        ("grades", "judgments", "judgments over levels and grades"),
+        ("catalogs", "queries", "queries over catalogs"),
+        ("catalogs", "positives", "relevant judgments over catalogs"),
+        ("drops", "passages", "raw passages over their fates"),
+        ("group_states", "groups", "sampled groups over their states"),
+        ("verdicts", "pairs", "candidates over statuses"),
+    ],
+)
+def test_figures_that_do_not_add_up_are_refused(figure: str, column: str, what: str) -> None:
+    figures = dict(card_inputs().figures)
+    assert_sums(figures)
+    figures[figure] = figures[figure].with_columns(pl.col(column) + pl.int_range(pl.len()).eq(0).cast(pl.Int64))
+    with pytest.raises(ExportInvariantError, match=what):
+        assert_sums(figures)
+
+
+def test_a_file_with_other_rows_than_the_figures_is_refused() -> None:
+    with pytest.raises(ExportInvariantError, match=r"'corpus': \(79, 80\)"):
+        dataset_card(card_inputs(configs=[CONFIGS[0]._replace(rows=79), *CONFIGS[1:]]))
+
+
+def test_only_a_sandbox_card_is_stamped() -> None:
+    stamped = dataset_card(card_inputs(sandbox=True))
+    assert "**Sandbox release.**" in stamped
+    assert "sandbox" in front(stamped)["tags"]
+    assert "andbox" not in dataset_card(card_inputs())
+
+
+def test_licence_and_gating_carry_the_names() -> None:
+    assert licence_text(toy.spec()).startswith("# Toy Open RAIL-D License\n")
+    assert "re-identify" in licence_text(toy.spec())
+    assert "disclose" in licence_text(toy.spec())
+    assert "{" not in licence_text(toy.spec()) + gating_text(toy.spec())
+
+
+def model_inputs(**changes) -> ModelInputs:
+    tables = toy.tables()
+    use = toy.reader(toy.database(tables))("training_use")
+    names = ("trained_models", "system_scores", "comparisons")
+    return ModelInputs(toy.spec(), *(tables[n] for n in names), use, False)._replace(**changes)
+
+
+def test_model_card_has_prompts_results_and_recipe() -> None:
+    card = model_card("mini", model_inputs())
+    assert "`encode_query` adds the prompt `query: `, `encode_document` adds no prompt." in card
+    assert "+0.095 nDCG@10 [+0.065, +0.130]" in card
+    assert "(p < 0.001 after Holm's correction" in card
+    # 11 + 10 used; 6 more were available and taken out for balance.
+    assert "21 examples of 27 available (11 area of action and 10 criterion)" in card
+    assert "effective batch 32 (2 x 16)" in card
+    assert "step 168 of 224 was kept" in card
+    assert "sentence-transformers 6.0.1 and torch 2.13.0" in card
+
+
+def test_model_card_before_evaluation_says_so() -> None:
+    card = model_card("mini", model_inputs(scores=model_inputs().scores.clear()))
+    assert "has not been evaluated on the test collection yet" in card
+
+
+def test_model_card_of_other_training_data_is_refused() -> None:
+    trained = model_inputs().trained.with_columns(examples=pl.lit(20, pl.Int32))
+    with pytest.raises(ExportInvariantError, match="trained on 20 examples, training_examples now marks 21"):
+        model_card("mini", model_inputs(trained=trained))

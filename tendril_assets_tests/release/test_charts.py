@@ -1,0 +1,126 @@
+"""Axes are round, marks stand where their values are, and no text leaves the picture at either width."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendril_assets.release.charts import Bar, Dot, Line, bars, columns, dots, lines
+from tendril_assets.release.svg import NARROW, WIDE, Scale, nice_bounds, nice_ticks, shortened, text_width, tick_text
+
+FINITE = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+def test_ticks_are_multiples_of_one_two_or_five() -> None:
+    assert nice_ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert nice_ticks(0.37, 0.71, 6) == [0.4, 0.5, 0.6, 0.7]
+    assert nice_ticks(0, 224, 8) == [0, 50, 100, 150, 200]
+    assert nice_ticks(3, 3) == [3]
+    assert nice_bounds(0.37, 0.71, 6) == pytest.approx((0.3, 0.8))
+
+
+@settings(max_examples=50, deadline=None)
+@given(FINITE, FINITE)
+def test_bounds_hold_the_values_and_ticks_lie_inside(a: float, b: float) -> None:
+    low, high = min(a, b), max(a, b)
+    bottom, top = nice_bounds(low, high)
+    slack = 1e-6 * max(1.0, abs(low), abs(high))
+    assert bottom <= low + slack
+    assert top >= high - slack
+    assert all(bottom - slack <= t <= top + slack for t in nice_ticks(bottom, top))
+
+
+def test_tick_texts_share_their_decimals() -> None:
+    assert [tick_text(t, [0, 0.05, 0.1]) for t in (0, 0.05, -0.1)] == ["0.00", "0.05", "−0.10"]
+    assert tick_text(10_000, [0, 10_000]) == "10,000"
+
+
+def test_scale_maps_ends_and_middle() -> None:
+    scale = Scale(0, 2, 10, 30)
+    assert [scale(v) for v in (0, 1, 2)] == [10, 20, 30]
+    assert Scale(1, 1, 10, 30)(1) == 20
+
+
+def test_long_labels_are_cut() -> None:
+    assert shortened("short", 200) == "short"
+    assert text_width(shortened("x" * 100, 120)) <= 120
+    assert shortened("x" * 100, 120).endswith("…")
+
+
+def elements(svg: str, tag: str) -> list[dict[str, str]]:
+    return [e.attrib for e in ET.fromstring(svg).iter(f"{{http://www.w3.org/2000/svg}}{tag}")]
+
+
+def texts(svg: str) -> list[tuple[float, float, str, str]]:
+    found = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [(float(e.attrib["x"]), float(e.attrib["y"]), e.attrib["text-anchor"], e.text or "") for e in found]
+
+
+DOTS = [
+    Dot("mini, fine-tuned", 0.642, 0.596, 0.690, "0.642 [0.596, 0.690]", heading="All levels"),
+    Dot("mini, base", 0.547, 0.509, 0.585, "0.547 [0.509, 0.585]", "open-orange"),
+    Dot("a system with a name that is far too long for any gutter of a chart", None, None, None, "undefined"),
+]
+DRAWN = {
+    "bars": lambda w: bars([Bar("near duplicate", 11, "11 (10 %)", heading="Head"), Bar("none", 0, "0")], w, "Bars"),
+    "dots": lambda w: dots(DOTS, w, "Dots"),
+    "lines": lambda w: lines(
+        [Line("balanced", [(0, 0.62), (56, 0.74)]), Line("criterion", [(0, 0.65), (56, 0.741)])],
+        w,
+        "Lines",
+        x_title="step",
+        ring=(56, 0.74, "kept: step 56, 0.740"),
+    ),
+    "columns": lambda w: columns([("g1", 0.2), ("g2", -0.1)], w, "Columns", mean=0.05, mean_text="mean +0.050"),
+}
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", sorted(DRAWN))
+def test_texts_stay_inside_the_picture(name: str, width: int) -> None:
+    svg = DRAWN[name](width)
+    root = ET.fromstring(svg)
+    height = float(root.attrib["height"])
+    assert root.attrib["viewBox"] == f"0 0 {width} {root.attrib['height']}"
+    assert root.attrib["aria-label"].lower() == name
+    for x, y, anchor, text in texts(svg):
+        start = x - {"start": 0, "middle": 0.5, "end": 1}[anchor] * text_width(text)
+        assert start >= -1, text
+        assert start + text_width(text) <= width + 1, text
+        assert 0 < y <= height, text
+
+
+def test_bar_lengths_are_proportional() -> None:
+    svg = bars([Bar("a", 10, "10"), Bar("b", 5, "5"), Bar("c", 0, "0")], WIDE, "Bars")
+    widths = [float(r["width"]) for r in elements(svg, "rect")]
+    assert widths[1] == pytest.approx(widths[0] / 2, abs=0.1)
+    assert widths[2] == 0
+
+
+def test_dots_stand_on_their_axis() -> None:
+    svg = dots(DOTS[:2], WIDE, "Dots", bounds=(0.0, 1.0))
+    centres = [float(c["cx"]) for c in elements(svg, "circle")]
+    ticks = {text: x for x, _, _, text in texts(svg) if re.fullmatch(r"\d\.\d", text)}
+    at = Scale(0, 1, ticks["0.0"], ticks["1.0"])
+    assert centres == pytest.approx([at(0.642), at(0.547)], abs=0.2)
+
+
+def test_an_undefined_value_draws_no_mark() -> None:
+    svg = dots([DOTS[2]], WIDE, "Dots")
+    assert elements(svg, "circle") == []
+    assert any(text == "undefined" for *_, text in texts(svg))
+
+
+def test_columns_below_zero_have_another_colour_and_start_at_zero() -> None:
+    up, down = elements(columns([("g1", 0.2), ("g2", -0.1)], WIDE, "C", mean=0.05, mean_text="m"), "rect")
+    assert (up["class"], down["class"]) == ("c-blue", "c-vermillion")
+    assert float(up["y"]) + float(up["height"]) == pytest.approx(float(down["y"]), abs=0.15)
+    assert float(up["height"]) == pytest.approx(2 * float(down["height"]), abs=0.2)
+
+
+def test_markup_in_labels_is_escaped() -> None:
+    svg = bars([Bar("<b>&", 1, "1")], WIDE, 'say "hi"')
+    assert "<b>" not in svg
+    assert ET.fromstring(svg).attrib["aria-label"] == 'say "hi"'

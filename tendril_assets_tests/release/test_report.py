@@ -1,0 +1,115 @@
+"""The page is whole without a network, shows every section, and says so where tables are empty."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, read_figures
+from tendril_assets.release.report import ReportInputs, headline_measure, render_report
+from tendril_assets.tables import TABLES
+from tendril_assets_tests.release import toy
+
+VOID = {"meta", "br", "line", "rect", "circle", "polyline"}
+
+
+def inputs(*, empty: bool = False, **changes) -> ReportInputs:
+    tables = {n: t.empty() for n, t in TABLES.items()} if empty else toy.tables()
+    read = toy.reader(toy.database(tables))
+    made = ReportInputs(
+        spec=toy.spec(),
+        figures=read_figures(read, REPORT_FIGURES),
+        tables={name: tables[name] for name in REPORT_TABLES},
+        differences=read("group_differences", measure=headline_measure(toy.spec())),
+        sandbox=False,
+    )
+    return made._replace(**changes)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_report(inputs())
+
+
+class _Balance(HTMLParser):
+    """Collects tags that are closed out of order, and everything that could make a browser fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.fetched: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.fetched += [f"{tag} {k}={v}" for k, v in attrs if k in ("src", "srcset", "href") and not v.startswith("#")]
+        if tag in ("script", "link", "iframe", "img", "object"):
+            self.fetched.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_the_page_is_well_formed_and_fetches_nothing(empty: bool) -> None:
+    text = render_report(inputs(empty=empty))
+    parser = _Balance()
+    parser.feed(text)
+    assert (parser.wrong, parser.open, parser.fetched) == ([], [], [])
+    assert set(re.findall(r"https?://[^\"' <)]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_it_is_made_for_phone_paper_and_dark_rooms(page: str) -> None:
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+    assert "@media print" in page
+    assert "prefers-color-scheme: dark" in page
+    assert page.count('class="wide"') == page.count('class="narrow"') == 8
+
+
+def test_every_section_has_its_figures(page: str) -> None:
+    for anchor in ("corpus", "labels", "agreement", "cost", "training", "quality", "differences", "making"):
+        assert f'<section id="{anchor}">' in page
+        assert f'<a href="#{anchor}">' in page
+    assert "What became of 110 raw passages" in page
+    assert "75\u00a0%  (72)" in page
+    assert ">0.52 [0.42, 0.61]</text>" in page  # text stays text, to be selected and found
+    assert "kept: step 168, 0.823" in page
+    assert "+0.095 [+0.065, +0.130]" in page
+    assert "USD 0.0288" in page
+    assert "unknown for 3 answers" in page
+    assert toy.spec().fingerprint() in page
+
+
+def test_empty_tables_are_said_to_be_empty() -> None:
+    page = render_report(inputs(empty=True))
+    assert "<svg" not in page
+    for text in (
+        "No passage has been read yet.",
+        "No pair has been judged yet.",
+        "The judge has not been measured yet.",
+        "Nothing has been asked yet.",
+        "No model has been trained yet.",
+        "No system has been evaluated yet.",
+        "No fine-tuned model has been compared yet.",
+    ):
+        assert text in page
+
+
+def test_the_same_tables_give_the_same_page(page: str) -> None:
+    assert render_report(inputs()) == page
+
+
+def test_only_a_sandbox_page_is_stamped(page: str) -> None:
+    assert "Sandbox." not in page
+    assert "Sandbox." in render_report(inputs(sandbox=True))
+
+
+def test_names_from_the_specification_are_escaped() -> None:
+    spec = toy.spec(release=toy.spec().release.model_dump() | {"title": "<script>alert(1)</script>"})
+    assert "<script>" not in render_report(inputs(spec=spec))
