@@ -134,7 +134,8 @@ class _Watcher:
         event = entry.dagster_event
         step = entry.step_key or ""
         if event is None:
-            if step:
+            # Dagster logs one line per step below a failed one; the failure itself is what a reader needs.
+            if step and not entry.user_message.startswith("Dependencies for step"):
                 self._progress.update(self._task, message=entry.user_message[:100])
                 if not self._console.is_terminal:
                     self._console.print(f"    {step}: {entry.user_message}", markup=False, highlight=False)

@@ -9,8 +9,8 @@
 ``TENDRIL_HASH_KEY``       secret of the published identifiers, at least 32 bytes; the sandbox has its own
 ``TENDRIL_WORKERS``        worker processes for document extraction; default the number of cores
 ``TENDRIL_CONCURRENCY``    requests in flight at the gateway; default 64
-``TENDRIL_MAX_USD``        hard cap of one run's spending; default none
-``TENDRIL_MAX_CALLS``      hard cap of one run's calls; default none
+``TENDRIL_MAX_USD``        hard cap in USD of each step that asks the gateway; default none
+``TENDRIL_MAX_CALLS``      hard cap in calls of each step that asks the gateway; default none
 =========================  =================================================================================
 """
 

@@ -1,5 +1,5 @@
 -- Grain: one row. Sizes of the collection as it is published.
--- Inputs: corpus, queries, qrels, candidates, project_queries, sampled_projects, passages.
+-- Inputs: corpus, queries, qrels, candidates, sampled_projects, passages.
 WITH per_query AS (SELECT query_id, count(*) AS judgments FROM qrels GROUP BY query_id)
 SELECT
     (SELECT count(*) FROM corpus) AS passages,

@@ -5,7 +5,7 @@ the gateway and reports. A stop of any kind loses nothing: the next run asks onl
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -22,9 +22,12 @@ from tendril_assets.settings import Settings
 
 LOG_SECONDS = 5.0
 
+# What a replies asset yields: observations on the way to an error, or its result.
+Replies = Iterator[dg.AssetObservation | dg.MaterializeResult]
+
 
 def open_ledger() -> Ledger:
-    """The ledger of this installation."""
+    """The reply ledger of this installation. Raises LedgerError where its folder cannot be used."""
     return Ledger(Settings.from_env().ledger)
 
 
@@ -38,8 +41,10 @@ def ask(
     factory: RequestFactory,
     messages: Callable[[dict[str, Any]], list[Message]],
     allow_incomplete: bool = False,
-) -> dict[str, Any]:
-    """Ask the open requests among the rows of ``requests``, in their order; returns metadata for the asset.
+) -> Generator[dg.AssetObservation, None, dict[str, Any]]:
+    """Ask the open requests among the rows of ``requests``, in their order; returns the asset's metadata.
+
+    Before an error it yields an observation: the metadata of a step that fails is lost, what is left to do is not.
 
     Args:
         requests: ``request_key`` and whatever ``messages`` needs of a row; a key that occurs twice is asked once.
@@ -63,11 +68,17 @@ def ask(
         return {**before, "state": "complete", "open": 0, "calls": 0}
     rows = waiting.iter_rows(named=True)
     stream = (GatewayRequest(row["request_key"], purpose, factory.body(messages(row))) for row in rows)
-    summary = _answer(context, gateway, ledger, stream, waiting.height)
+    try:
+        summary = gateway.answer(
+            stream, ledger, total=waiting.height, on_progress=progress_to(context.log, LOG_SECONDS)
+        )
+    except GatewayError as error:
+        yield _observed(context, {**before, "state": type(error).__name__, "open": error.n_open})
+        raise
     context.log.info(str(summary))
     metadata = {**before, **_figures(summary)}
     if summary.state == BUDGET and not allow_incomplete:
-        context.log_event(dg.AssetObservation(context.asset_key, metadata=metadata))
+        yield _observed(context, metadata)
         raise BudgetReached(
             f"{purpose}: a cap was reached with {summary.n_open:,} of {waiting.height:,} requests open. Answers are "
             "kept; raise TENDRIL_MAX_USD or TENDRIL_MAX_CALLS and run again: only the open requests are asked.",
@@ -86,16 +97,9 @@ def keys_version(keys: Iterable[str]) -> dg.DataVersion:
     return dg.DataVersion(hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32])
 
 
-def _answer(
-    context: dg.AssetExecutionContext, gateway: Gateway, ledger: Ledger, stream: Iterable[GatewayRequest], total: int
-) -> RunSummary:
-    try:
-        return gateway.answer(stream, ledger, total=total, on_progress=progress_to(context.log, LOG_SECONDS))
-    except GatewayError as error:
-        # The step fails, so its own metadata is lost: what is left to do goes on record as an observation.
-        state = {"state": type(error).__name__, "open": -1 if error.n_open is None else error.n_open}
-        context.log_event(dg.AssetObservation(context.asset_key, metadata=state))
-        raise
+def _observed(context: dg.AssetExecutionContext, metadata: dict[str, Any]) -> dg.AssetObservation:
+    known = {name: value for name, value in metadata.items() if value is not None}
+    return dg.AssetObservation(context.asset_key, metadata=known)
 
 
 def _figures(summary: RunSummary) -> dict[str, Any]:

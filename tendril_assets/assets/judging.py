@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from tendril_assets.assets.asking import ask, data_version, keys_version, open_ledger
+from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
 from tendril_assets.errors import WarehouseError
 from tendril_assets.judging.calibration import agreement_table, calibration_requests
@@ -69,10 +69,8 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
         deps=["candidates"],
         description="Replies of the judge to the distinct requests of the candidates, in the ledger.",
     )
-    def judge_replies(
-        context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway
-    ) -> dg.MaterializeResult:
-        return _ask_judge(context, spec, artifacts, gateway, REQUESTS, "judge")
+    def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
+        yield from _ask_judge(context, spec, artifacts, gateway, REQUESTS, "judge")
 
     @table_assets(spec, ["judge_calls"], deps=calls_deps)
     def judge_calls(
@@ -124,10 +122,8 @@ def _calibration_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
         deps=[CALIBRATION],
         description="Replies of the judge to the calibration pairs, in the ledger.",
     )
-    def calibration_replies(
-        context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway
-    ) -> dg.MaterializeResult:
-        return _ask_judge(context, spec, artifacts, gateway, CALIBRATION, "calibration")
+    def calibration_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
+        yield from _ask_judge(context, spec, artifacts, gateway, CALIBRATION, "calibration")
 
     @table_assets(spec, ["judge_agreement"], deps=["judge_calls", "calibration_pairs", "calibration_annotations"])
     def judge_agreement(
@@ -205,14 +201,14 @@ def _ask_judge(
     gateway: Gateway,
     name: str,
     purpose: str,
-) -> dg.MaterializeResult:
+) -> Replies:
     guideline, ledger = load_guideline(spec.judge.guideline), open_ledger()
     requests = artifacts.read_frame(spec.collection, name)
 
     def messages(row: dict[str, Any]) -> list[Message]:
         return render(guideline, row["query_text"], row["passage_text"])
 
-    metadata = ask(
+    metadata = yield from ask(
         context,
         gateway,
         ledger,
@@ -222,7 +218,7 @@ def _ask_judge(
         messages=messages,
         allow_incomplete=spec.judge.allow_incomplete,
     )
-    return dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
+    yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
 
 
 def _keys(artifacts: Artifacts, collection: str, name: str) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 import polars as pl
 
-from tendril_assets.assets.asking import ask, data_version, keys_version, open_ledger
+from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
 from tendril_assets.errors import IncompleteJudgments
 from tendril_assets.judging.parse import OK, latest_calls
@@ -64,16 +64,14 @@ def queries_assets(spec: CollectionSpec) -> Stage:
         pool="judge_api",
         kinds={"llm"},
     )
-    def area_summary_replies(
-        context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway
-    ) -> dg.MaterializeResult:
+    def area_summary_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
         requests, ledger = artifacts.read_frame(collection, REQUESTS), open_ledger()
         metadata = {}
         for attempt in ATTEMPTS:
             # The request that counts for each area is the second one exactly where the first reply was too long.
             counting = chosen(requests, ledger)
             wanted = requests.filter(pl.col("attempt") == attempt).join(counting, on="request_key", how="semi")
-            metadata[f"attempt_{attempt}"] = ask(
+            metadata[f"attempt_{attempt}"] = yield from ask(
                 context,
                 gateway,
                 ledger,
@@ -82,7 +80,7 @@ def queries_assets(spec: CollectionSpec) -> Stage:
                 factory=factory,
                 messages=lambda row: prompt.messages(row["title"], row["text"], max_words, row["attempt"]),
             )
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             data_version=data_version(ledger, requests["request_key"]),
             metadata={f"{attempt}_{k}": v for attempt, figures in metadata.items() for k, v in figures.items()},
         )

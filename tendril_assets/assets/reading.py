@@ -46,8 +46,8 @@ def read_files(
 ) -> Iterator[tuple[SampledFile, Extraction, float]]:
     """Each file with its extraction and the seconds it took: first the ones read before, then the others as they end.
 
-    An extraction is stored as soon as it is there, so a stopped run goes on where it was. What ran into the time limit
-    is not stored: the next run may be on a machine with less to do.
+    An extraction is stored as soon as it is there, so a stopped run goes on where it was. What failed for a reason of
+    the machine, such as the time limit, is not stored: the next run may find it with less to do.
     """
     waiting: dict[str, SampledFile] = {}
     for number, file in enumerate(files):
@@ -63,7 +63,7 @@ def read_files(
     jobs = [(job_id, file.path) for job_id, file in waiting.items()]
     for job_id, extraction, seconds in read_documents(jobs, limits, workers, progress):
         file = waiting[job_id]
-        if seconds < limits.timeout_s:
+        if not extraction.transient:
             record = {"extraction": extraction.to_bytes().decode(), "seconds": seconds}
             artifacts.put(EXTRACTIONS, extraction_key(file, limits), json.dumps(record).encode())
         yield file, extraction, seconds

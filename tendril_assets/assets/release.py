@@ -26,7 +26,6 @@ from tendril_assets.release.report import ReportInputs, headline_measure, render
 from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts, write_atomically
-from tendril_assets.resources.detector import rule_detector
 from tendril_assets.resources.frames import content_hash
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
@@ -83,6 +82,8 @@ def release_inputs(
 
 def _personal_data(artifacts: Artifacts, corpus: pl.DataFrame, rows: Rows) -> list[Breach]:
     """What the rule detector still finds. A corpus once found clean by this detector is not read again."""
+    from tendril_assets.resources.detector import rule_detector  # gheim is slow to import
+
     detector = rule_detector()
     key = f"{detector.identity}|{content_hash(TABLES['corpus'], corpus)}"
     if artifacts.cached("clean_corpus", key) is not None:

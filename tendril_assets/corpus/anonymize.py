@@ -114,6 +114,8 @@ def residual(text: str, detector: Detector) -> list[Span]:
 def prepare(text: str) -> str:
     """NFC, soft hyphens removed, addresses broken at a line end joined. Applying it twice changes nothing."""
     text = unicodedata.normalize("NFC", text.replace("\u00ad", ""))
+    if "\n" not in text or not any(sign in text for sign in ("@", "www.", "://")):
+        return text
     before = None
     while text != before:
         before = text
@@ -144,6 +146,8 @@ def hide_placeholders(text: str) -> str:
 
 def _resolve(spans: Sequence[Span], text: str) -> list[Span]:
     """Spans that overlap become one, labelled as the longest of them; placeholders are cut out, references left."""
+    if not spans:
+        return []
     taken = [match.span() for match in PLACEHOLDER.finditer(text)]
     references = [match.span() for match in REFERENCE.finditer(text)]
     pieces: list[Span] = []

@@ -2,8 +2,8 @@
 
 A block of the extracted text (paragraph, list, table) is a passage. A heading goes with the block below it, a line
 that ends with a colon with what it announces, and a block too short to stand alone with its neighbour. A paragraph
-that a page break cuts in a sentence is one passage, which starts on the first page. A longer block is cut at a line
-break, a sentence end or a blank, in this order of preference.
+that a page or column break cuts in a sentence is one passage, which starts on the first page. A block that is too long
+is cut at a line break, a sentence end or a blank, in this order of preference.
 """
 
 import re
@@ -47,28 +47,38 @@ def passages_of(pages: Sequence[PageText]) -> list[PassageText]:
     instead of its vanishing here. No text is lost or repeated: without white space, and but for mended hyphens, the
     passages in order are the pages in order.
     """
-    blocks = _with_neighbours(_across_pages(pages))
+    blocks = _with_neighbours(_whole_sentences(pages))
     texts = [_Block(block.page, part) for block in blocks for part in _cut(block.text)]
     return [PassageText(page, position, text) for position, (page, text) in enumerate(texts)]
 
 
-def _across_pages(pages: Iterable[PageText]) -> list[_Block]:
+def _whole_sentences(pages: Iterable[PageText]) -> list[_Block]:
+    """The blocks of all pages, with those joined that a page or column break cuts in a sentence."""
     blocks: list[_Block] = []
     previous_page = 0
     for page in pages:
-        own = [_Block(page.number, text.strip()) for text in squeeze(page.text).split("\n\n") if text.strip()]
-        if blocks and own and page.number == previous_page + 1 and _goes_on(blocks[-1].text, own[0].text):
-            blocks[-1] = _Block(blocks[-1].page, join_lines(blocks[-1].text, own.pop(0).text))
-        blocks += own
+        for i, text in enumerate(filter(None, (part.strip() for part in squeeze(page.text).split("\n\n")))):
+            at_page_break = i == 0 and page.number == previous_page + 1
+            if blocks and (i > 0 or at_page_break) and _goes_on(blocks[-1].text, text, at_page_break):
+                blocks[-1] = _Block(blocks[-1].page, join_lines(blocks[-1].text, text))
+            else:
+                blocks.append(_Block(page.number, text))
         previous_page = page.number
     return blocks
 
 
-def _goes_on(before: str, after: str) -> bool:
-    """Whether a sentence is cut between the two: no end of sentence before, a small letter after, no table."""
+def _goes_on(before: str, after: str, at_page_break: bool) -> bool:
+    """Whether a sentence is cut between the two: no end of sentence before, a small letter after, no table.
+
+    At a page break a capital will do (the next word may be a noun), where what stands before is too long for a heading
+    and what stands after has the end of a sentence.
+    """
     if CELL_SEPARATOR in before.rpartition("\n")[2] or CELL_SEPARATOR in after.partition("\n")[0]:
         return False
-    return (before[-1].isalpha() or before[-1] in ",-") and after[0].islower() and not is_list_item(after)
+    if is_list_item(after) or not (before[-1].isalpha() or before[-1] in ",-"):
+        return False
+    is_prose = len(before) > _MAX_HEADING and after[0].isalpha() and after[-1] in ".!?;:"
+    return after[0].islower() or (at_page_break and is_prose)
 
 
 def _with_neighbours(blocks: list[_Block]) -> list[_Block]:

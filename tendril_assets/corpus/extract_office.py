@@ -97,6 +97,11 @@ def _parser(reader: "_BodyReader") -> expat.XMLParserType:
     return parser
 
 
+_WORD_NAMESPACES = (
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",  # transitional, as Word writes it
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",  # strict
+)
+_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 _SKIPPED = {"del", "moveFrom", "Fallback", "instrText", "delText"}
 _TEXT_FOR = {"tab": "\t", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
@@ -187,7 +192,7 @@ class _BodyReader:
         name = self._locals.get(tag)
         if name is None:
             uri, _, local = tag.rpartition(" ")
-            known = uri.endswith("wordprocessingml/main") or (local == "Fallback" and "markup-compatibility" in uri)
+            known = uri in _WORD_NAMESPACES or (uri == _COMPATIBILITY and local == "Fallback")
             name = self._locals[tag] = local if known else ""
         return name
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tendril_assets.corpus.extraction import Limits, RawPages, Unreadable
-from tendril_assets.corpus.layout import Row, Rule, Span, page_text, repeated_edges, rows_of
+from tendril_assets.corpus.layout import Row, Rule, Span, page_text, rows_of
+from tendril_assets.corpus.page_edges import repeated_edges
 from tendril_assets.corpus.textclean import REPLACEMENT, SOFT_HYPHEN
 
 _LINE_END_HYPHEN = "\x02"  # pdfium's mark for a hyphen at a line end; it swallows the line break behind it

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ def read_documents(
     limits: Limits,
     workers: int = 2,
     on_done: Callable[[int, int], None] | None = None,
-) -> Iterator[ReadResult]:
+) -> Generator[ReadResult, None, None]:
     """Read (job_id, path) jobs in ``workers`` child processes; results come as they are finished, in any order.
 
     ``on_done(done, total)`` is called after each document. Every job gives one result, whatever happens to it: over
@@ -234,7 +234,7 @@ class _Pool:
         message = (
             f"the reader ended with status {status}: a damaged file, or over {self._limits.memory_mb} MB of memory"
         )
-        return [ReadResult(job.job_id, Extraction("parse_failed", message), seconds)]
+        return [ReadResult(job.job_id, Extraction("parse_failed", message, transient=True), seconds)]
 
     def _overdue(self, worker: _Worker, now: float) -> list[ReadResult]:
         job, seconds, errors = worker.job, now - worker.started, worker.last_errors()
@@ -242,7 +242,7 @@ class _Pool:
         if job is None:
             raise ExtractionError(f"the reader process did not start within {_START_TIMEOUT_S:.0f} s: {errors}")
         message = f"took longer than {self._limits.timeout_s:g} s"
-        return [ReadResult(job.job_id, Extraction("parse_failed", message), seconds)]
+        return [ReadResult(job.job_id, Extraction("parse_failed", message, transient=True), seconds)]
 
     def _drop(self, worker: _Worker) -> int:
         self._selector.unregister(worker.replies)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tendril_assets.corpus.blocks import BlockBuilder
 from tendril_assets.corpus.extraction import Limits, RawPages
-from tendril_assets.corpus.layout import repeated_edges
+from tendril_assets.corpus.page_edges import repeated_edges
 from tendril_assets.corpus.textclean import flow
 
 _BOMS = (
@@ -51,6 +51,7 @@ _INLINE = frozenset(
         "em",
         "font",
         "i",
+        "img",
         "ins",
         "kbd",
         "label",
@@ -71,7 +72,7 @@ _INLINE = frozenset(
         "wbr",
     }
 )
-_WRAPPED_AT = 120  # a text whose longest line is shorter was wrapped by hand; else each line is a paragraph
+_WRAPPED_AT = (40, 120)  # a page with its longest line in between was wrapped by hand; else each line is a paragraph
 _FULL_LINE = 0.6
 
 
@@ -106,7 +107,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 def _is_code_page(encoding: str) -> bool:
     try:
-        b"".decode(encoding)
+        b"a".decode(encoding)
     except LookupError:  # unknown to Python, or not an encoding of text
         return False
     return codecs.lookup(encoding).name != "utf-8"
@@ -142,7 +143,7 @@ def _unwrapped(lines: list[str]) -> str:
         elif paragraphs[-1]:
             paragraphs.append([])
     width = max((len(line) for paragraph in paragraphs for line in paragraph), default=0)
-    wrapped = width <= _WRAPPED_AT
+    wrapped = _WRAPPED_AT[0] <= width <= _WRAPPED_AT[1]
     return "\n\n".join(
         flow(paragraph, [wrapped and " | " not in line and len(line) >= _FULL_LINE * width for line in paragraph])
         for paragraph in paragraphs

@@ -63,6 +63,7 @@ class Extraction:
     ``pages`` holds the pages with text (numbers from 1, as in the document); it is empty unless ``outcome`` is ``ok``
     or ``partial``. ``empty_pages`` are those without text, ``dropped_lines`` the repeated headers and footers taken
     out, in page order, ``characters`` the sum over ``pages``. ``message`` says what is wrong, None for ``ok``.
+    ``transient``: a time-out or a crash, which another run or machine may not repeat; not to be kept in a cache.
     """
 
     outcome: str
@@ -72,6 +73,7 @@ class Extraction:
     empty_pages: tuple[int, ...] = ()
     dropped_lines: tuple[str, ...] = ()
     characters: int = 0
+    transient: bool = False
 
     def to_bytes(self) -> bytes:
         """UTF-8 JSON, for caches and pipes; ``from_bytes`` gives the equal record back."""
@@ -117,7 +119,8 @@ def settle(raw: RawPages, limits: Limits) -> Extraction:
         message = f"{characters} characters of text, limit {limits.max_characters}"
         return replace(seen, outcome="too_large", message=message)
     if not pages:
-        message = raw.note or f"no text on any of {len(texts)} pages"
+        besides = ", repeated headers and footers aside" if raw.dropped_lines else ""
+        message = raw.note or f"no text on any of {len(texts)} pages{besides}"
         return replace(seen, outcome="no_text_layer", message=message)
     share = garbled_share("".join(page.text for page in pages))
     if share > limits.max_garbled_share:

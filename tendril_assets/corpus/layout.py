@@ -2,8 +2,8 @@
 
 Coordinates are points with y pointing up, as in PDF. A page is cut into *zones*: runs of rows that share at least one
 vertical gutter. A zone is set in columns, read one after the other, or a table, read row by row with `` | `` between
-the cells. It counts as a table where a ruled line crosses the gutter between two rows, or where the lines of a side are
-too short for running text (under three words on average, the last line aside).
+the cells. It counts as a table where a ruled line crosses the gutter between two rows, or where a side does not look
+like running text: under three words to a line (the last one aside), and not of long lines of about one length either.
 """
 
 import re
@@ -17,6 +17,7 @@ from tendril_assets.corpus.textclean import flow, is_list_item
 CELL_SEPARATOR = " | "
 _MIN_GUTTER = 1.0  # of the line height; word gaps of justified text stay below
 _MIN_PROSE_WORDS = 3.0
+_MIN_PROSE_LINE = 25  # characters
 _FULL_LINE = 0.6  # share of the paragraph's width a line reaches when the next one continues it
 _MARKER = re.compile(r"(?:[•·▪◦‣■●*–—-]|\(?\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[a-zA-Z][.)]|§)\Z")
 
@@ -62,23 +63,38 @@ def rows_of(spans: Sequence[Span], overlap: float = 0.5) -> list[Row]:
                 break
         else:
             rows.append([span])
-    return [_joined(sorted(row, key=lambda s: s.x0)) for row in rows]
+    rows = [sorted(row, key=lambda s: s.x0) for row in rows]
+    return [_joined(row, rows[max(0, i - 1) : i], rows[i + 1 : i + 2]) for i, row in enumerate(rows)]
 
 
-def _joined(row: Row) -> Row:
-    out: Row = []
-    for span in row:
-        gap = span.x0 - out[-1].x1 if out else 0.0
-        height = min(span.height, out[-1].height) if out else 0.0
+def _joined(row: Row, above: list[Row], below: list[Row]) -> Row:
+    out: Row = row[:1]
+    for i, span in enumerate(row[1:]):
+        last = out[-1]
+        gap, height = span.x0 - last.x1, min(span.height, last.height)
         # A bullet or number and its text are one, however wide the indent.
-        if out and (gap < _MIN_GUTTER * height or (len(out) == 1 and gap < 6 * height and _MARKER.match(out[-1].text))):
-            last = out.pop()
+        marked = len(out) == 1 and gap < 6 * height and _MARKER.match(last.text)
+        if gap < _MIN_GUTTER * height or marked or _is_justified(row, i, above, below):
             glue = "" if abs(gap) < 0.06 * height else " "
             text = f"{last.text}{glue}{span.text}"
-            out.append(Span(text, last.x0, min(last.y0, span.y0), span.x1, max(last.y1, span.y1)))
+            out[-1] = Span(text, last.x0, min(last.y0, span.y0), span.x1, max(last.y1, span.y1))
         else:
             out.append(span)
     return out
+
+
+def _is_justified(row: Row, i: int, above: list[Row], below: list[Row]) -> bool:
+    """Whether the wide gap behind word ``i`` is the even word space of a justified line.
+
+    It is as wide as a gap next to it, and no gutter: not free in the row above and in the row below.
+    """
+    x0, x1, height = row[i].x1, row[i + 1].x0, row[i].height
+    if x1 - x0 > 4 * height:
+        return False
+    beside = [b.x0 - a.x1 for a, b in (*pairwise(row[max(0, i - 1) : i + 1]), *pairwise(row[i + 1 : i + 3]))]
+    if not any(abs(x1 - x0 - gap) < 0.03 * height for gap in beside):
+        return False
+    return not (above and below and all(_shared([(x0, x1)], other, height) for other in (above[0], below[0])))
 
 
 def page_text(spans: Sequence[Span], rules: Sequence[Rule] = ()) -> str:
@@ -93,7 +109,7 @@ def _blocks(spans: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
     plain: list[Row] = []
     i = 0
     while i < len(rows):
-        start, end, gaps = _zone(rows, i, lowest=i - len(plain))
+        start, end, gaps = _zone(rows, i, lowest=i - len(plain), rules=rules)
         if not gaps:
             plain.append(rows[i])
             i += 1
@@ -112,21 +128,49 @@ def _blocks(spans: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
     return blocks + _paragraphs(plain)
 
 
-def _zone(rows: list[Row], seed: int, lowest: int) -> tuple[int, int, list[Gap]]:
+def _zone(rows: list[Row], seed: int, lowest: int, rules: Sequence[Rule]) -> tuple[int, int, list[Gap]]:
     """Rows start..end around ``seed`` that share its gutters, and those gutters; none where the seed stands alone."""
     height = median(span.height for span in rows[seed])
     gaps = [(a.x1, b.x0) for a, b in pairwise(rows[seed])]
     start, end = seed, seed + 1
-    while gaps and end < len(rows) and _near(rows[end - 1], rows[end]):
+    while gaps and end < len(rows) and _linked(rows[end - 1], rows[end], gaps, rules):
         left = _shared(gaps, rows[end], height)
         if not left:
             break
         gaps, end = left, end + 1
-    # Above the seed only lines of a right column matter: those of the left one are read first in any case.
-    while gaps and start > lowest and _near(rows[start - 1], rows[start]) and rows[start - 1][0].x0 >= gaps[0][1]:
+    # Above the seed only lines of a right column matter, for those of the left one are read first in any case, and
+    # lines below a ruled line, which belong to the first row of a table.
+    while gaps and start > lowest and _linked(rows[start - 1], rows[start], gaps, rules):
+        above = rows[start - 1]
+        ruled = any(rule.y > _middle(above) for rule in _crossing(gaps, rules))
+        if not (ruled and _shared(gaps, above, height) == gaps) and above[0].x0 < gaps[0][1]:
+            break
         start -= 1
     both_sides = sum(sum(map(bool, _cells(row, gaps))) > 1 for row in rows[start:end])
-    return start, end, gaps if both_sides > 1 else []
+    return start, end, gaps if both_sides > 1 and not _is_justified_block(rows[start:end]) else []
+
+
+def _is_justified_block(zone: list[Row]) -> bool:
+    """Whether the gaps are word spaces of justified text: flush on both sides, while what is right of them is ragged.
+
+    A column of figures set flush right looks the same, so digits there speak against it.
+    """
+    rows = zone[:-1] if len(zone) > 2 else zone
+    lefts, rights = [row[0].x0 for row in rows], [row[-1].x1 for row in rows]
+    inner = [row[-1].x0 for row in rows if len(row) > 1]
+    flush = max(lefts) - min(lefts) < 1 and max(rights) - min(rights) < 1
+    ragged = len(inner) > 1 and max(inner) - min(inner) > 3
+    return flush and ragged and not any(char.isdigit() for row in rows for char in row[-1].text)
+
+
+def _linked(upper: Row, lower: Row, gaps: list[Gap], rules: Sequence[Rule]) -> bool:
+    """Whether two rows follow each other at the usual distance, or are parted by nothing but a line of their table."""
+    top, bottom = _middle(upper), _middle(lower)
+    return _near(upper, lower) or any(bottom < rule.y < top for rule in _crossing(gaps, rules))
+
+
+def _crossing(gaps: list[Gap], rules: Sequence[Rule]) -> list[Rule]:
+    return [rule for rule in rules if any(rule.x0 <= x0 + 1 and rule.x1 >= x1 - 1 for x0, x1 in gaps)]
 
 
 def _near(upper: Row, lower: Row) -> bool:
@@ -159,18 +203,24 @@ def _cells(row: Row, gaps: list[Gap]) -> list[str]:
 def _is_table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> bool:
     if _rules_between(zone, gaps, rules):
         return True
-    for column in zip(*(_cells(row, gaps) for row in zone), strict=True):
-        lines = [cell for cell in column if cell]
-        if mean(len(line.split()) for line in lines[:-1] or lines) < _MIN_PROSE_WORDS:
-            return True
-    return False
+    columns = zip(*(_cells(row, gaps) for row in zone), strict=True)
+    return not all(_is_prose([cell for cell in column if cell]) for column in columns)
+
+
+def _is_prose(lines: list[str]) -> bool:
+    lines = lines[:-1] or lines
+    if mean(len(line.split()) for line in lines) >= _MIN_PROSE_WORDS:
+        return True
+    # Long words in a narrow column: few to a line, but the lines are about equally long.
+    longest = max(map(len, lines))
+    full = sum(len(line) >= _FULL_LINE * longest for line in lines)
+    return longest >= _MIN_PROSE_LINE and full >= 0.7 * len(lines) and len(lines) > 2
 
 
 def _rules_between(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> list[float]:
     """Heights of the ruled lines that run between two rows of the zone and across one of its gutters."""
     top, bottom = _middle(zone[0]), _middle(zone[-1])
-    crossing = {r.y for r in rules if any(r.x0 <= x0 + 1 and r.x1 >= x1 - 1 for x0, x1 in gaps)}
-    return sorted((y for y in crossing if bottom < y < top), reverse=True)
+    return sorted({rule.y for rule in _crossing(gaps, rules) if bottom < rule.y < top}, reverse=True)
 
 
 def _middle(row: Row) -> float:
@@ -228,37 +278,3 @@ def _flowing(block: list[Span]) -> str:
     left, right = min(line.x0 for line in block), max(line.x1 for line in block)
     full = [line.x1 >= left + _FULL_LINE * (right - left) for line in block]
     return flow([line.text for line in block], full)
-
-
-_DIGITS = re.compile(r"\d+")
-_EDGE_LINES = 3
-
-
-def repeated_edges(pages: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """How many lines at the top and at the bottom of each page are repeated headers and footers.
-
-    A line goes only if its form without digits stands among the first (last) three lines on at least three pages and
-    on at least half of them, and only if all lines between it and the edge go too; never in a document under 3 pages.
-    ``pages`` are the lines of each page from the top down.
-    """
-    if len(pages) < 3:
-        return [(0, 0)] * len(pages)
-    tops = _leading([list(lines[:_EDGE_LINES]) for lines in pages])
-    bottoms = _leading([list(reversed(lines[-_EDGE_LINES:])) for lines in pages])
-    return [(top, min(bottom, len(lines) - top)) for top, bottom, lines in zip(tops, bottoms, pages, strict=True)]
-
-
-def _leading(edges: list[list[str]]) -> list[int]:
-    forms = [[" ".join(_DIGITS.sub("", line).casefold().split()) for line in lines] for lines in edges]
-    pages_with: dict[str, int] = {}
-    for page in forms:
-        for form in set(page):
-            pages_with[form] = pages_with.get(form, 0) + 1
-    enough = max(3, len(edges) / 2)
-    counts = []
-    for page in forms:
-        n = 0
-        while n < len(page) and pages_with[page[n]] >= enough:
-            n += 1
-        counts.append(n)
-    return counts

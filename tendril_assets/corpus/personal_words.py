@@ -46,14 +46,15 @@ FIRST_NAMES = _list(
 
 # Capitalised words that end a name, or show that there is none: offices, roles, kinds of organisation, contact words.
 STOP_WORDS = _list(
-    """abteilung ag amt auftraggeber auftraggeberin bahn bau baudirektion bereich bern bibliothek brücke bundesamt büro
+    """der die das den dem des ein eine einer im am zum alle jede sie ihr ihre wir für mit und oder les la le des il gli
+    abteilung ag amt auftraggeber auftraggeberin bahn bau baudirektion bereich bern bibliothek brücke bundesamt büro
     canton commune comune consorzio dame damen dank departement département dienst direction direktion divisione e-mail
     email fabrik fachstelle fax firma gemeinde gesellschaft gmbh handy haus herr herren herrn hochbau hochbauamt hotel
     infrastruktur ingenieure institut kanton kirche klasse kollege kollegin kollegen kommission kunde kundin lausanne
     luzern madame mail messieurs mobile monsieur natel objekt office ort pax platz planung platform post postfach
-    projekt quartier rathaus ref referenz sa schule sekretariat service siedlung signora signore sitz spital stadt stiftung
-    strasse sàrl tel telefax telefon telefono theater tiefbau tiefbauamt téléphone team ufficio universität verein
-    verwaltung ville zentrum zürich basel genève losanna lugano winterthur gasse weg frau mme mlle sig dr prof""",
+    projekt quartier rathaus ref referenz sa schule sekretariat service siedlung signora signore sitz spital stadt
+    stiftung strasse sàrl tel telefax telefon telefono theater tiefbau tiefbauamt téléphone team ufficio universität
+    verein verwaltung ville zentrum zürich basel genève losanna lugano winterthur gasse weg frau mme mlle sig dr prof""",
 )
 # Roles, also as the end of a compound (Stadtpräsidentin, Oberbauleiter) ...
 ROLES = (

@@ -15,7 +15,7 @@ PERSON_RULES_VERSION = "1"
 
 _UPPER = "A-ZÀ-ÖØ-ÞŠŽ"
 _LOWER = "a-zß-öø-ÿšž"
-_WORD = rf"(?:[{_UPPER}]['’])?[{_UPPER}][{_LOWER}]+(?:['’-][{_UPPER}]?[{_LOWER}]+)*"
+_WORD = rf"(?:[{_UPPER}]['’][{_UPPER}]?|[{_UPPER}])[{_LOWER}]+(?:['’-][{_UPPER}]?[{_LOWER}]+)*"
 _CAPITALS = rf"[{_UPPER}]{{2,}}(?:-[{_UPPER}]{{2,}})*"
 _TOKEN = rf"(?:{_WORD}|{_CAPITALS})"
 _INITIAL = rf"[{_UPPER}]\.(?:-?[{_UPPER}]\.)*"
@@ -28,7 +28,7 @@ _DEGREE = (
 )
 _TITLE = (
     r"(?:Herrn?|Herren|Frau|Hr\.|Fr\.|Mme|Madame|Mlle|Monsieur|MM?\.|Signora?|Signore|Sig\.(?:ra|na)?|Dr\.|Prof\.|Dott\.(?:ssa)?"
-    r"|Dipl\.[ -]?(?:Ing|Arch)\.|Ing\.|Arch\.|Avv\.)"
+    r"|Dipl\.[ -]?(?:Ing|Arch)\.|[Ii]ng\.|[Aa]rch\.|[Aa]vv\.|dott\.)"
 )
 # Behind these stands a person, if anything that looks like a name ...
 _LABEL = (
@@ -40,7 +40,8 @@ _LABEL = (
 # ... and behind these a person or a firm: only a known first name or an initial tells.
 _WEAK_LABEL = (
     r"(?:Kontakt|Auskunft|Auskünfte|Name|Vorname|Nachname|Name,? Vorname|Vor- und Nachname|Verfasser(?:in)?"
-    r"|Autor(?:in)?|Unterschrift|Contact|Responsable|Nom|Nom et prénom|Signature|Contatto|Responsabile|Nome|Nome e cognome)"
+    r"|Autor(?:in)?|Unterschrift|Contact|Responsable|Nom|Nom et prénom|Signature|Contatto|Responsabile|Nome"
+    r"|Nome e cognome)"
 )
 _CLOSING = (
     r"(?:(?:Mit )?[Ff]reundlichen? Grüss?(?:en|e)|(?:Mit )?[Bb]esten? Grüss?(?:en|e)|Hochachtungsvoll"
@@ -54,7 +55,11 @@ _PREFIX = rf"(?:{_TITLE}|{_DEGREE})"
 _TITLED = re.compile(rf"(?<!\w){_TITLE}{_JOIN}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
 _MORE = re.compile(rf"{_BLANK}(?:und|et|e|&){_BLANK}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
 _LABELLED = re.compile(
-    rf"(?<!\w)(?:(?P<strong>{_LABEL})|{_WEAK_LABEL})[ \t]*:{_JOIN}?(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})"
+    rf"(?<!\w)(?:(?P<strong>{_LABEL})|{_WEAK_LABEL})[ \t]*:[.…_]*{_JOIN}?[.…_]*{_BLANK}?"
+    rf"(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})"
+)
+_LAST_NAME_FIRST = re.compile(
+    rf"(?<!\w)Name,? ?(?:und )?Vorname[ \t]*:{_JOIN}?(?P<name>{_TOKEN},?{_BLANK}(?P<first>{_WORD}))"
 )
 _SIGNED_BY = re.compile(rf"(?<!\w){_SIGNED}{_JOIN}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
 _CLOSED = re.compile(rf"{_CLOSING}[ \t]*[,.]?[ \t]*\n")
@@ -64,8 +69,9 @@ _FIRST = re.compile(
     rf"(?<![\w-])(?P<name>{_WORD}(?:{_JOIN}(?:{_INITIAL}|{_WORD}))?{_JOIN}(?:{_PARTICLE}{_BLANK})?{_TOKEN})(?!\w)"
 )
 _PIECE = re.compile(rf"{_INITIAL}|{_PARTICLE}(?!\w)|{_TOKEN}")
-_ROLE = re.compile(rf"(?:{ROLES})(?:in)?")
-_ROLE_COMPOUND = re.compile(rf"\w{{3,}}(?:{ROLES})(?:in)?|\w{{4,}}(?:{COMPOUND_ROLES})(?:in)?")
+_ROLE_ENDING = r"(?:in|innen|en|n)?"
+_ROLE = re.compile(rf"(?:{ROLES}){_ROLE_ENDING}")
+_ROLE_COMPOUND = re.compile(rf"\w{{3,}}(?:{ROLES}){_ROLE_ENDING}|\w{{4,}}(?:{COMPOUND_ROLES}){_ROLE_ENDING}")
 _PLACE_COMPOUND = re.compile(rf"\w{{3,}}(?:{PLACES})|{PLACES}")
 
 
@@ -76,6 +82,9 @@ def find_persons(text: str) -> Iterator[tuple[int, int]]:
         span = _name(text, *match.span("name"), enough=2)
         if span and (match["strong"] or _is_personal(text[slice(*span)])) and not _is_firm(text, span[1]):
             yield span
+    for match in _LAST_NAME_FIRST.finditer(text):
+        if _is_first_name(match["first"]):
+            yield match.span("name")
     for match in _SIGNED_BY.finditer(text):
         if span := _name(text, *match.span("name"), enough=2):
             yield span
@@ -125,9 +134,11 @@ def _name(text: str, start: int, end: int, *, enough: int) -> tuple[int, int] | 
     two words besides particles, three where the first is a known first name or an initial.
     """
     words, last, allowed = 0, start, 2
+    particle: int | None = None
     for piece in _PIECE.finditer(text, start, end):
         token = piece[0]
         if re.fullmatch(_PARTICLE, token):
+            particle = piece.start()
             continue
         is_initial = token.endswith(".")
         if not is_initial and _is_role(token) and words == 0:
@@ -136,7 +147,7 @@ def _name(text: str, start: int, end: int, *, enough: int) -> tuple[int, int] | 
         if not is_initial and (_is_role(token) or _is_place(token)):
             break
         if words == 0:
-            start = piece.start()
+            start = piece.start() if particle is None else particle
             allowed = 3 if is_initial or _is_first_name(token) else 2
         if words == allowed:
             break
@@ -146,7 +157,8 @@ def _name(text: str, start: int, end: int, *, enough: int) -> tuple[int, int] | 
 
 
 def _is_first_name(token: str) -> bool:
-    return token.split("-")[0].casefold() in FIRST_NAMES
+    parts = token.casefold().split("-")
+    return len(parts) <= 2 and parts[0] in FIRST_NAMES
 
 
 def _is_personal(name: str) -> bool:

@@ -15,7 +15,7 @@ class Words:
 
     An act is forbidden by its noun or infinitive (``publication``, ``passing_on``) with a word of ``forbidden``, or by
     a ``modal`` verb with "not" in front of the act (``not_publish``, ``not_pass``). ``only_for_offer`` limits a use to
-    the offer, ``use`` is the verb that goes with it, ``other_use`` is any other use.
+    the offer, ``use`` is the verb that goes with it, ``other_use`` is any other use, ``not_elsewhere`` the same denied.
     """
 
     tender_documents: re.Pattern[str]
@@ -28,6 +28,7 @@ class Words:
     only_for_offer: re.Pattern[str]
     use: re.Pattern[str]
     other_use: re.Pattern[str]
+    not_elsewhere: re.Pattern[str]
     publication: re.Pattern[str]
     not_publish: re.Pattern[str]
     third: re.Pattern[str]
@@ -62,8 +63,9 @@ _DE_BUT = r"\b(?:aber|jedoch|sondern|hingegen)\b"
 _DE_PASS = (
     r"(?:weiter(?:ge|zuge|zu)?(?:geben|leiten|leitet|geleitet|verbreiten|verbreitet)|weitergegeben|überlassen|zugänglich"
     r"|ausgehändigt|auszuhändigen|abgegeben|abzugeben|mitgeteilt|mitzuteilen|bekannt\s?gegeben|bekanntzugeben"
-    r"|offengelegt|offenzulegen|herausgegeben|herauszugeben|übermittelt|preisgegeben|verfügung\s+(?:ge|zu\s)?stell\w+)"
+    r"|offengelegt|offenzulegen|herausgegeben|herauszugeben|übermittelt|preisgegeben|zur\s+kenntnis|verfügung\s+(?:ge|zu\s)?stell\w+)"
 )
+_DE_OTHER_USE = r"\b(?:ander\w+|weitere\w*)\s+(?:verwendung|nutzung|zwecke?n?|gebrauch|weise)"
 
 GERMAN = _words(
     tender_documents=(
@@ -89,16 +91,18 @@ GERMAN = _words(
     ),
     forbidden=(
         r"\b(?:untersagt|verboten|unzulässig|ausgeschlossen)\b"
-        r"|\b(?:nicht|weder)\s+(?:\w+\s+){0,2}?(?:gestattet|erlaubt|zulässig|zugelassen)\b|\bnur\s+mit\s+.{0,60}?zustimmung"
+        r"|\b(?:nicht|weder)\s+(?:\w+\s+){0,2}?(?:gestattet|erlaubt|zulässig|zugelassen)\b"
+        r"|\b(?:nur\s+mit|bedarf|bedürfen|erfordert)\b.{0,80}?(?:zustimmung|einwilligung|genehmigung|bewilligung)"
     ),
     modal=r"\b(?:dürfen|darf|zu)\b|\w+zu(?:geben|leiten|händigen|legen|teilen)\b",
     only_for_offer=_before(
         r"\b(?:nur|ausschliesslich|ausschließlich|einzig|lediglich|allein)\b",
         _DE_OFFER,
-        rf"{_DE_DOCS}|pflichtenheft|devis",
+        rf"{_DE_DOCS}|pflichtenheft|devis|\b(?:wenn|falls|sofern)\b",
     ),
     use=r"\b(?:verwend|benutz|benütz|genutz|nutz|gebrauch|dien|bestimm|einsetz|eingesetz|überlassen|abgegeben)\w*",
-    other_use=r"\b(?:ander\w+|weitere\w*)\s+(?:verwendung|nutzung|zwecke?n?|gebrauch|weise)",
+    other_use=_DE_OTHER_USE,
+    not_elsewhere=_before(r"\b(?:nicht|keinesfalls|keine[mnrs]?)\b", _DE_OTHER_USE, _DE_BUT),
     publication=r"veröffentlichung\w*|publikation\w*|zu\s+veröffentlichen|zu\s+publizieren",
     not_publish=_before(_DE_NOT, r"(?:veröffentlich(?:t|en)|publizier(?:t|en)|öffentlich\s+zugänglich)", _DE_BUT),
     third=r"\b(?:dritte[nrm]?|drittperson(?:en)?|drittfirm(?:a|en)|unbeteiligte[nr]?)\b",
@@ -116,6 +120,7 @@ _FR_PASS = (
     r"(?:transmi(?:s|se|ses|ssibles?)|communiqué\w*|remis(?:e|es)?|divulgué\w*|cédé\w*|diffusé\w*"
     r"|mis(?:e|es)?\s+à\s+(?:la\s+)?disposition|rendue?s?\s+accessibles?|transmettre|communiquer|remettre|divulguer|céder)"
 )
+_FR_OTHER_USE = r"\b(?:autre\s+(?:usage|utilisation|fin|but)|autres\s+(?:fins|usages|buts))"
 
 FRENCH = _words(
     tender_documents=(
@@ -141,7 +146,8 @@ FRENCH = _words(
         r"\bdocuments?\b|\bdossiers?\b",
     ),
     use=r"\b(?:utilis|destin|employ|emploi|usage|serv|réserv)\w*",
-    other_use=r"\b(?:autre\s+(?:usage|utilisation|fin|but)|autres\s+(?:fins|usages|buts))",
+    other_use=_FR_OTHER_USE,
+    not_elsewhere=_before(r"\bne\b", _FR_OTHER_USE, _FR_BUT),
     publication=r"\bpublications?\b|\bdiffusion\b|\bpublier\b|\bdiffuser\b",
     not_publish=_before(r"(?:\bne\b|\bni\b)", r"(?:publiée?s?|publier|diffusée?s?|rendue?s?\s+publi\w+)", _FR_BUT),
     third=r"\b(?:tiers|tierces?)\b",
@@ -159,6 +165,7 @@ _IT_PASS = (
     r"(?:trasmess\w*|cedut\w*|comunicat\w*|consegnat\w*|divulgat\w*|inoltrat\w*|mess[aeio]\s+a\s+disposizione"
     r"|res[aeio]\s+accessibil\w*|trasmettere|cedere|comunicare|consegnare|divulgare)"
 )
+_IT_OTHER_USE = r"\b(?:altr[oi]\s+(?:uso|usi|scop[oi]|utilizzo|fin[ei])|altra\s+(?:utilizzazione|finalità))"
 
 ITALIAN = _words(
     tender_documents=(
@@ -179,7 +186,8 @@ ITALIAN = _words(
     modal=r"\b(?:possono|può|devono|deve|potranno|potrà|va|vanno|sono|è)\b",
     only_for_offer=_before(r"\b(?:solo|soltanto|unicamente|esclusivamente|solamente)\b", _IT_OFFER, r"\bdocument\w*"),
     use=r"\b(?:utilizz|usat|uso|impieg|destinat|serv|riservat)\w*",
-    other_use=r"\b(?:altr[oi]\s+(?:uso|usi|scop[oi]|utilizzo|fin[ei])|altra\s+(?:utilizzazione|finalità))",
+    other_use=_IT_OTHER_USE,
+    not_elsewhere=_before(r"\bnon\b", _IT_OTHER_USE, _IT_BUT),
     publication=r"\bpubblicazion\w*|\bpubblicare\b|\bdiffusione\b|\bdiffondere\b",
     not_publish=_before(
         r"(?:\bnon\b|\bné\b)", r"(?:pubblicat[aeio]|pubblicare|diffus[aeio]\b|rese?\s+pubblic\w+)", _IT_BUT
@@ -190,9 +198,40 @@ ITALIAN = _words(
 )
 
 LANGUAGES = {"de": GERMAN, "fr": FRENCH, "it": ITALIAN}
-# Quick test in front of everything else: a word without which no rule can be broken.
-WORTH_A_LOOK = re.compile(
-    r"dritt|unbeteiligt|veröffentlich|publi|pubblic|angebot|offert|offre|soumission|tiers|tierce|\bterz|zweck|verwendung|nutzung"
-    r"|usage|utilis|utilizz|\buso\b|diffus",
-    re.IGNORECASE,
+# A text can break a rule only if it names documents, and an act or a use: looked for in lower case before all else.
+OBJECT_HINTS = (
+    *("unterlage", "dokument", "pflichtenheft", "leistungsverzeichnis", "devis", "pläne", "ausschreibungsplän", "plan"),
+    *("document", "dossier", "pièce", "cahier", "atti", "capitolat", "piani", "elaborati", "vergabeakten", "akten"),
 )
+ACT_HINTS = (
+    *(
+        "dritt",
+        "unbeteiligt",
+        "veröffentlich",
+        "publi",
+        "pubblic",
+        "öffentlich zugänglich",
+        "diffus",
+        "tiers",
+        "tierce",
+    ),
+    *(
+        "terz",
+        "angebot",
+        "offert",
+        "offre",
+        "soumission",
+        "verwendung",
+        "nutzung",
+        "zweck",
+        "gebrauch",
+        "weise",
+        "usage",
+    ),
+    *("utilisation", "autre", "utilizz", "altr", " uso", "scop"),
+)
+
+
+def worth_a_look(text: str) -> bool:
+    lowered = text.lower()
+    return any(hint in lowered for hint in OBJECT_HINTS) and any(hint in lowered for hint in ACT_HINTS)

@@ -16,7 +16,7 @@ evidence.
 import re
 from dataclasses import dataclass
 
-from tendril_assets.corpus.restriction_words import LANGUAGES, WORTH_A_LOOK, Words
+from tendril_assets.corpus.restriction_words import LANGUAGES, Words, worth_a_look
 
 RULE_VERSION = "1"
 
@@ -32,11 +32,11 @@ class Restriction:
 
 def find_restrictions(text: str) -> list[Restriction]:
     """Restricting sentences of ``text`` in reading order; at most one entry per rule and sentence."""
-    if not WORTH_A_LOOK.search(text):
+    if not worth_a_look(text):
         return []
     found: dict[tuple[str, str], Restriction] = {}
     for sentence in sentences(text):
-        if not WORTH_A_LOOK.search(sentence):
+        if not worth_a_look(sentence):
             continue
         for language, words in LANGUAGES.items():
             for rule in _rules_broken(sentence, words):
@@ -49,7 +49,7 @@ def _rules_broken(sentence: str, words: Words) -> list[str]:
         return []
     rules = []
     limited = words.only_for_offer.search(sentence) and words.use.search(sentence)
-    elsewhere = words.other_use.search(sentence) and words.forbidden.search(sentence)
+    elsewhere = _is_forbidden(sentence, words, words.other_use, words.not_elsewhere)
     if limited or elsewhere:
         rules.append("offer_only")
     if _is_forbidden(sentence, words, words.publication, words.not_publish):
@@ -77,6 +77,8 @@ def _is_forbidden(sentence: str, words: Words, act: re.Pattern[str], not_act: re
 # Sentences -----------------------------------------------------------------------------------------------------------
 
 _BULLET = re.compile(r"(?:[-–—•*▪‣]|\d{1,2}[.)]|[a-z]\))\s")
+# "4.2 Preise und Mengen": numbered, short, without a full stop at its end.
+_HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+[A-ZÄÖÜÀ-Ý][^.:;!?]{0,80}")
 _SENTENCE_END = re.compile(r"(?:[.!?](?=\s+[A-ZÄÖÜÀ-Ý«\"„(\d])|;)\s+")
 # An abbreviation, an initial or a number in front of the full stop: the sentence goes on.
 _ABBREVIATION = re.compile(
@@ -97,7 +99,8 @@ def sentences(text: str) -> list[str]:
                 continue
             is_item = _BULLET.match(line) is not None
             in_list = is_item and (in_list or (bool(pieces) and pieces[-1].endswith(":")))
-            if pieces and (in_list or not is_item):
+            below_heading = bool(pieces) and _HEADING.fullmatch(pieces[-1]) is not None and line[0].isupper()
+            if pieces and (in_list or not is_item) and not below_heading:
                 pieces[-1] += f" {line}"
             else:
                 pieces.append(line)

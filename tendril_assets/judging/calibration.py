@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_order
-from tendril_assets.judging.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from tendril_assets.judging.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
 from tendril_assets.judging.prompts import Guideline, render
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.records import GRADES
@@ -17,7 +17,7 @@ from tendril_assets.tables import TABLES
 
 ALL = "all"
 SCALES: dict[str, tuple[int, ...]] = {"graded": GRADES, "binary": (0, 1)}
-STATISTICS = {"kappa": "none", "kappa_quadratic": "quadratic"}
+STATISTICS: dict[str, Weights] = {"kappa": "none", "kappa_quadratic": "quadratic"}
 
 
 def calibration_requests(pairs: pl.DataFrame, factory: RequestFactory, guideline: Guideline) -> pl.DataFrame:

@@ -13,9 +13,7 @@ from tendril_assets.tables import TABLES
 TEST = "test"
 
 
-def find_leakage(
-    training: pl.DataFrame, held_out: dict[str, pl.DataFrame], spec: NearDuplicateSpec
-) -> pl.DataFrame:
+def find_leakage(training: pl.DataFrame, held_out: dict[str, pl.DataFrame], spec: NearDuplicateSpec) -> pl.DataFrame:
     """Pairs of a training passage and the held-out passage it repeats, as a ``leakage`` frame.
 
     Args:

@@ -40,9 +40,7 @@ def assign_splits(groups: Iterable[str], spec: SplitSpec, seed: int) -> pl.DataF
     """
     drawn = sorted(set(groups), key=lambda group: (keyed_order(seed, _DRAW, group), group))
     held_out = set(drawn[: validation_size(len(drawn), spec.validation_share)])
-    return TABLES["splits"].frame(
-        [(group, VALIDATION if group in held_out else TRAIN) for group in sorted(drawn)]
-    )
+    return TABLES["splits"].frame([(group, VALIDATION if group in held_out else TRAIN) for group in sorted(drawn)])
 
 
 def groups_of(splits: pl.DataFrame, split: str) -> list[str]:

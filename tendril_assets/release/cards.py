@@ -212,7 +212,7 @@ def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
         f"the guideline `{spec.judge.guideline}`"
     )
     if calls.height:
-        text += f", {_period(calls['first_at'].min(), calls['last_at'].max())}"
+        text += f", {_period(*calls.select(pl.col('first_at').min(), pl.col('last_at').max()).row(0))}"
     rest = figures["verdicts"].filter(pl.col("status") != "ok")
     failures = listed([f"{r['pairs']:,} {named(r['status']).lower()}" for r in rest.iter_rows(named=True)])
     text += (

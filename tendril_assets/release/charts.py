@@ -88,7 +88,7 @@ def dots(
     row += LINE if own_line else 0
     right = width - _RIGHT - (max(text_width(d.text) for d in items) + 12 if wide else 0)
     low, high = bounds or _extent(items, zero=zero)
-    scale = Scale(low, high, gutter + 8, right - 8)
+    scale = Scale(low, high, gutter + 14, right - 12)
     ticks = scale.ticks(6 if wide else 4)
     y, drawn = 4.0, []
     for dot in items:

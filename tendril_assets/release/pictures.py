@@ -173,7 +173,7 @@ def group_differences(model: str, rows: pl.DataFrame, measure: str, group: str) 
     values = rows.sort("difference", "group_id", descending=[True, False]).select("group_id", "difference").rows()
     numbers = rows["difference"]
     better, worse = int((numbers > 0).sum()), int((numbers < 0).sum())
-    mean = float(numbers.mean())
+    mean = rows.select(pl.col("difference").mean()).item()
     caption = (
         f"{model}: {named(measure)} after fine-tuning minus before, one column per {group} of the test collection: "
         f"{better} better, {worse} worse, {rows.height - better - worse} equal"

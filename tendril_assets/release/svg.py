@@ -37,7 +37,7 @@ class Scale:
         self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:
-        if self.high == self.low:
+        if _is_point(self.low, self.high):
             return (self.start + self.end) / 2
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
@@ -46,9 +46,14 @@ class Scale:
         return nice_ticks(self.low, self.high, about)
 
 
+def _is_point(low: float, high: float) -> bool:
+    """No extent, or one that is lost in the precision of a picture."""
+    return high - low <= 1e-12 * max(1.0, abs(low), abs(high))
+
+
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten within [low, high]."""
-    if high <= low:
+    if _is_point(low, high):
         return [low]
     raw = (high - low) / max(1, about)
     power = 10.0 ** math.floor(math.log10(raw))
@@ -59,7 +64,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def nice_bounds(low: float, high: float, about: int = 5) -> tuple[float, float]:
     """The smallest round interval that holds [low, high]."""
-    if high <= low:
+    if _is_point(low, high):
         return low - 0.5, high + 0.5
     ticks = nice_ticks(low, high, about)
     step = ticks[1] - ticks[0] if len(ticks) > 1 else high - low

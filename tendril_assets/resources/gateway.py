@@ -1,4 +1,4 @@
-"""The gateway as a Dagster resource (key ``gateway``): where requests go, where replies are kept, the caps of a run."""
+"""The gateway as a Dagster resource (key ``gateway``): where requests go, how many at once, and the caps of a run."""
 
 import threading
 import time
@@ -34,7 +34,6 @@ class Gateway(dg.ConfigurableResource):
     base_url: str = Field(description="Gateway with OpenRouter's protocol, up to and without /chat/completions.")
     # Kept out of repr, which ends up in logs and error messages.
     api_key: str = Field(repr=False, description="Its key: give it as an EnvVar.")
-    ledger_folder: str = Field(description="Folder of the reply ledger.")
     concurrency: int = Field(64, ge=1, description="Requests in flight.")
     max_usd: str | None = Field(None, description="Cap of one run in USD, a decimal text; needs known prices.")
     max_calls: int | None = Field(None, ge=1, description="Cap of one run in HTTP calls.")
@@ -49,7 +48,6 @@ class Gateway(dg.ConfigurableResource):
         return cls(
             base_url=settings.base_url,
             api_key=dg.EnvVar("TENDRIL_LLM_API_KEY") if settings.api_key else "",
-            ledger_folder=str(settings.ledger),
             concurrency=settings.concurrency,
             max_usd=None if settings.max_usd is None else str(settings.max_usd),
             max_calls=settings.max_calls,
@@ -67,10 +65,6 @@ class Gateway(dg.ConfigurableResource):
         if not amount.is_finite() or amount <= 0:
             raise ValueError(f"{value!r} should be an amount in USD above zero, for example 25.00")
         return value
-
-    def ledger(self) -> Ledger:
-        """The reply ledger. Raises LedgerError where its folder cannot be used."""
-        return Ledger(self.ledger_folder)
 
     def answer(
         self,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tendril_assets.queries.wording import criterion_wording
@@ -16,7 +17,7 @@ ANNOTATORS = ("annotator_1", "annotator_2", "annotator_3")
 # Pairs per level and true grade. Grade 0 is most frequent, as among real candidates, but not overwhelming.
 PAIRS_PER_GRADE = {0: 34, 1: 20, 2: 26}
 # Shares by which an annotator reads a true grade as 0, 1 or 2; chosen for an alpha of 0.5 to 0.7 among the three.
-READINGS = {0: (0.89, 0.09, 0.02), 1: (0.22, 0.60, 0.18), 2: (0.03, 0.15, 0.82)}
+READINGS = {0: (0.87, 0.10, 0.03), 1: (0.23, 0.58, 0.19), 2: (0.05, 0.17, 0.78)}
 MISSING_SHARE = 0.03
 
 
@@ -93,8 +94,13 @@ def calibration_files(projects: list[Project], passages: dict[str, list[Passage]
                     candidates.setdefault(key, []).append((query, passage))
     for level in (AREA_LEVEL, CRITERION_LEVEL):
         for grade, n in PAIRS_PER_GRADE.items():
+            shuffled = draws.shuffled(f"{level}/{grade}", candidates[level, grade])
+            if grade == 0:
+                # Half of the irrelevant pairs are distractors of their own area: the ones people disagree on.
+                near = [(q, p) for q, p in shuffled if p.area == q.area]
+                shuffled = near[: n // 2] + [(q, p) for q, p in shuffled if p.area != q.area]
             chosen: dict[tuple[str, str], tuple[Query, Passage]] = {}
-            for query, passage in draws.shuffled(f"{level}/{grade}", candidates[level, grade]):
+            for query, passage in shuffled:
                 chosen.setdefault((query.query_id, _passage_id(passage.text.masked)), (query, passage))
                 if len(chosen) == n:
                     break
@@ -158,7 +164,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _jsonl(rows: list[dict[str, object]]) -> bytes:
+def _jsonl(rows: Sequence[Mapping[str, object]]) -> bytes:
     return _lines([json.dumps(row, ensure_ascii=False) for row in rows])
 
 

@@ -26,7 +26,9 @@ from tendril_assets.sandbox.wording import catalog_sources
 COLLECTION = "tenders"
 # Marks a folder this module wrote and may replace.
 MARKER = "INVENTED.txt"
-MARKER_TEXT = b"Sample collection: all projects, texts, persons and numbers are invented. Written by tendril_assets.sandbox.build.\n"
+MARKER_TEXT = (
+    b"Sample collection: projects, texts, persons and numbers are invented. Made by tendril_assets.sandbox.build.\n"
+)
 REMOVAL_DAY = "2026-10-01"
 
 
@@ -57,7 +59,9 @@ def build_landing(target: Path) -> LandingSummary:
     """
     place = target / COLLECTION
     if place.exists() and not (place / MARKER).is_file():
-        raise LandingError(f"{place} exists and is not a sample made by this command; choose another folder or move it away")
+        raise LandingError(
+            f"{place} exists and is not a sample made by this command; choose another folder or move it away"
+        )
     everything = projects()
     passages = {p.number: passages_of(p) for p in everything}
     documents = {p.number: documents_of(p, passages[p.number]) for p in everything}
@@ -91,7 +95,8 @@ def _files(
         [(p.number, p.title, p.published.isoformat(), p.language, p.cpv) for p in everything],
     )
     files["evidence.csv"] = _csv(
-        ("project", "area", "tier"), [(p.number, area, tier) for p in everything for area, tier in sorted(p.tiers.items())]
+        ("project", "area", "tier"),
+        [(p.number, area, tier) for p in everything for area, tier in sorted(p.tiers.items())],
     )
     partly = everything[REMOVED_DOCUMENT_OF].number
     files["removals.csv"] = _csv(

@@ -1,12 +1,12 @@
 """Which documents a project has and what stands in them, before any file format."""
 
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tendril_assets.sandbox.draws import Draws
 from tendril_assets.sandbox.passages import Passage
 from tendril_assets.sandbox.plan import Project, text_of
-from tendril_assets.sandbox.wording import general
+from tendril_assets.sandbox.wording import Text, general
 
 PDF_NAMES = ("Pflichtenheft.pdf", "Ausschreibungsunterlagen.pdf", "Leistungsbeschrieb.pdf")
 # The order of formats after the first document; positions rotate through it.
@@ -38,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """``style`` is plain, two_columns, partial (page 2 is a picture), scanned or encrypted; only PDF has other than plain."""
+    """``style`` is plain, or for PDF two_columns, partial (page 2 is a picture), scanned or encrypted."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ def documents_of(project: Project, passages: list[Passage]) -> list[Document]:
     for i, (name, share) in enumerate(zip(names, shares, strict=True)):
         body = share + (_repeats(project, shares[0]) if i == 1 else [])
         own_style = style if i == 0 and style in ("partial", "two_columns") else "plain"
-        documents.append(_document(project, name, body, own_style, with_table=i != 1 or len(names) == 1))
+        documents.append(_document(project, name, body, own_style, with_table=i != 1 and own_style != "two_columns"))
     if style in ("encrypted", "scanned"):
         name = "Preisblatt_geschuetzt.pdf" if style == "encrypted" else "Situationsplan_Scan.pdf"
         documents.append(_document(project, name, shares[-1][:4], style, with_table=False))
@@ -92,12 +92,11 @@ def _split(passages: list[Passage], n: int) -> list[list[Passage]]:
 
 
 def _repeats(project: Project, source: list[Passage]) -> list[Passage]:
-    """Near-duplicates on purpose: one passage word for word, one with two words more. Both are long and free of data."""
+    """Near-duplicates on purpose: one passage word for word, one with two words more."""
     long = [p for p in source if p.kind in ("relevant", "prose") and len(p.text.raw.split()) >= 18]
     chosen = Draws("repeats").sample(project.number, long, 2)
     return [
-        p if i == 0 else Passage(p.text + type(p.text)("(siehe oben)", "(siehe oben)"), p.kind, p.area, p.depth, p.criteria)
-        for i, p in enumerate(chosen)
+        p if i == 0 else replace(p, text=p.text + Text("(siehe oben)", "(siehe oben)")) for i, p in enumerate(chosen)
     ]
 
 
@@ -111,12 +110,12 @@ def _document(project: Project, name: str, passages: list[Passage], style: str, 
         placed += [(p, i + 1) for p in part]
         heading = text_of(project, headings[i % len(headings)], f"{name}/h{i}").raw.split(" ", 1)[1]
         sections.append(Section(f"{i + 1} {heading}", tuple(Block(p.text.raw) for p in part)))
-    if with_table and sections:
-        last = sections[-1]
-        extra = [Block(rows=_price_table(project, key))]
-        if draws.chance(f"{key}/debris", 0.6):
-            extra.append(Block(draws.pick(f"{key}/debris", general()["debris"])))
-        sections[-1] = Section(last.heading, (*last.blocks, *extra))
+    if with_table:
+        sections[-1] = _with(sections[-1], Block(rows=_price_table(project, key)))
+        if draws.chance(f"{key}/matrix", 0.35):
+            sections[-1] = _with(sections[-1], Block("Zuordnung der Lose zu den Standorten:"), Block(rows=_matrix(key)))
+    if draws.chance(f"{key}/debris", 0.3):
+        sections[0] = _with(sections[0], Block(draws.pick(f"{key}/debris", general()["debris"])))
     return Document(name, project.title, tuple(sections), style, tuple(placed))
 
 
@@ -129,6 +128,18 @@ def _price_table(project: Project, key: str) -> tuple[tuple[str, ...], ...]:
         price = draws.number(f"{key}/{i}/p", 4, 900) * 5
         rows.append((f"{i}", item, f"{quantity}", unit, _francs(price), _francs(quantity * price)))
     return tuple(rows)
+
+
+def _matrix(key: str) -> tuple[tuple[str, ...], ...]:
+    """A table of crosses and blanks: debris once it is read as text."""
+    draws = Draws("matrix")
+    codes = ("", "A1", "A2", "B1", "B2", "C1")
+    rows = [(f"{i}", *(draws.pick(f"{key}/{i}/{code}", ("x", "", "-")) for code in codes[1:])) for i in range(1, 6)]
+    return (codes, *rows)
+
+
+def _with(section: Section, *blocks: Block) -> Section:
+    return Section(section.heading, (*section.blocks, *blocks))
 
 
 def _francs(amount: int) -> str:

@@ -53,7 +53,10 @@ def docx_bytes(document: Document, header: str) -> bytes:
 def _fixed_zip(data: bytes) -> bytes:
     """The same archive with one fixed time on every member."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as to:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as source,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as to,
+    ):
         for member in source.infolist():
             info = zipfile.ZipInfo(member.filename, ZIP_TIME)
             info.compress_type = zipfile.ZIP_DEFLATED

@@ -19,8 +19,8 @@ LEVEL_LEADS = ("[Mindestens gilt|Verlangt ist|Angestrebt wird]: {stufe}", "{stuf
 class Passage:
     """One paragraph and its truth.
 
-    ``depth`` is 2 where it is relevant to ``area``, 1 where partially, 0 for a distractor or general prose. ``criteria``
-    are the criteria it answers. ``kind`` tells general prose, personal data, boilerplate and the rest apart.
+    ``depth`` is 2 where it is relevant to ``area``, 1 where partially, 0 for a distractor or general prose.
+    ``criteria`` are the criteria it answers. ``kind`` tells general prose, personal data and the rest apart.
     """
 
     text: Text
@@ -59,11 +59,11 @@ def _about(project: Project, area_id: str, depth: str) -> list[Passage]:
     area = areas()[area_id]
     cores = _cores(project, area, depth)
     if depth == STRONG:
-        n_partial, n_distractors = (2, 1) if project.is_test else (draws.number(name, 1, 2), draws.number(f"{name}/d", 1, 2))
+        n_partial, n_distractors = (2, 1) if project.is_test else (1, draws.number(f"{name}/d", 1, 2))
     elif depth in (LIGHT, WEAK):
         n_partial, n_distractors = 1, 1
     else:
-        n_partial, n_distractors = 0, draws.number(f"{name}/d", 1, 2)
+        n_partial, n_distractors = 0, 1
     found = _pair_up(project, area_id, cores)
     for i, template in enumerate(draws.sample(f"{name}/partial", _own(project, area["partial"]), n_partial)):
         text = _dressed(project, template, f"{area_id}/p{i}", tail=0.3)
@@ -80,7 +80,8 @@ def _cores(project: Project, area: dict[str, Any], depth: str) -> list[tuple[str
     name = f"{project.number}/{area['id']}"
     pool = "held_out" if project.is_test else "relevant"
     per_criterion = [
-        [(c["id"], t) for t in draws.shuffled(f"{name}/{c['id']}", c[pool])] for c in draws.shuffled(name, area["criteria"])
+        [(c["id"], t) for t in draws.shuffled(f"{name}/{c['id']}", c[pool])]
+        for c in draws.shuffled(name, area["criteria"])
     ]
     if depth == STRONG:
         first = [templates[0] for templates in per_criterion]
@@ -158,7 +159,7 @@ def _prose(project: Project) -> list[Passage]:
     draws = Draws("prose")
     pools = general()
     name = project.number
-    n = 12 if project.is_test else draws.number(name, 7, 10)
+    n = 12 if project.is_test else draws.number(name, 5, 8)
     found = [
         Passage(text_of(project, template, f"prose{i}"), "prose")
         for i, template in enumerate(draws.sample(f"{name}/prose", _own(project, pools["prose"]), n))

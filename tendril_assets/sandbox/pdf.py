@@ -28,14 +28,18 @@ from reportlab.platypus import (
 )
 
 from tendril_assets.sandbox.layout import Document
+from tendril_assets.sandbox.wording import general
 
 USER_PASSWORD = "Eingabe-2026"
 OWNER_PASSWORD = "Vergabe-2026"
 MARGIN = 24 * mm
 GUTTER = 8 * mm
 SCAN_SIZE = (900, 1270)
+# Of a partial document, the section and with it the page that is a scan, without header and footer.
+PICTURE_PAGE = 2
 BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=11, leading=15, spaceAfter=10)
-NARROW = ParagraphStyle("narrow", parent=BODY, fontSize=9.5, leading=12.5)
+# Breaks at soft hyphens leave line-end hyphens in the text, as typeset documents do.
+NARROW = ParagraphStyle("narrow", parent=BODY, fontSize=10.5, leading=14.5, embeddedHyphenation=1)
 HEADING = ParagraphStyle("heading", parent=BODY, fontName="Helvetica-Bold", fontSize=13, leading=18, spaceBefore=8)
 TITLE = ParagraphStyle("title", parent=HEADING, fontSize=17, leading=22, spaceAfter=18)
 
@@ -50,6 +54,8 @@ def pdf_bytes(document: Document, header: str) -> bytes:
 
 def _build(document: Document, header: str, total: int) -> tuple[bytes, int]:
     def furniture(canvas: Canvas, template: BaseDocTemplate) -> None:
+        if document.style == "partial" and template.page == PICTURE_PAGE:
+            return
         canvas.saveState()
         canvas.setFont("Helvetica", 8)
         canvas.drawString(MARGIN, A4[1] - 14 * mm, header)
@@ -61,7 +67,9 @@ def _build(document: Document, header: str, total: int) -> tuple[bytes, int]:
         encryption = StandardEncryption(USER_PASSWORD, OWNER_PASSWORD, canPrint=0, strength=128)
     buffer = io.BytesIO()
     columns = 2 if document.style == "two_columns" else 1
-    template = BaseDocTemplate(buffer, pagesize=A4, invariant=1, title=document.title, encrypt=encryption, pageCompression=1)
+    template = BaseDocTemplate(
+        buffer, pagesize=A4, invariant=1, title=document.title, encrypt=encryption, pageCompression=1
+    )
     template.addPageTemplates(PageTemplate(frames=_frames(columns), onPage=furniture))
     template.build(_story(document, columns))
     return buffer.getvalue(), template.page
@@ -84,20 +92,26 @@ def _story(document: Document, columns: int) -> list[Flowable]:
             story.append(PageBreak())
         else:
             story.append(CondPageBreak(20 * mm))
-        if document.style == "partial" and i == 1:
+        if document.style == "partial" and i + 1 == PICTURE_PAGE:
             story.append(_Picture("\n\n".join([section.heading, *(b.text for b in section.blocks)])))
             continue
         story.append(Paragraph(escape(section.heading), HEADING))
         for block in section.blocks:
-            story.append(_table(block.rows, columns) if block.rows else Paragraph(escape(block.text), body))
+            text = block.text if columns == 1 else _with_soft_hyphens(block.text)
+            story.append(_table(block.rows) if block.rows else Paragraph(escape(text), body))
             story.append(Spacer(1, 4))
     return story
 
 
-def _table(rows: tuple[tuple[str, ...], ...], columns: int) -> Table:
-    size = 8 if columns == 1 else 5.5
-    widths = [w * (1 if columns == 1 else 0.47) * mm for w in (10, 62, 16, 18, 28, 28)]
-    style = [("FONT", (0, 0), (-1, -1), "Helvetica", size), ("GRID", (0, 0), (-1, -1), 0.4, "black")]
+def _with_soft_hyphens(text: str) -> str:
+    for word in general()["hyphenation"]:
+        text = text.replace(word.replace("-", ""), word.replace("-", "\u00ad"))
+    return text
+
+
+def _table(rows: tuple[tuple[str, ...], ...]) -> Table:
+    widths = [width * mm for width in (10, 62, 16, 18, 28, 28)]
+    style = [("FONT", (0, 0), (-1, -1), "Helvetica", 8), ("GRID", (0, 0), (-1, -1), 0.4, "black")]
     return Table(rows, colWidths=widths, style=TableStyle(style), hAlign="LEFT")
 
 
@@ -120,8 +134,8 @@ class _Picture(Flowable):
         super().__init__()
         self._text = text
 
-    def wrap(self, available_width: float, available_height: float) -> tuple[float, float]:
-        self.width, self.height = available_width, available_height * 0.95
+    def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:
+        self.width, self.height = availWidth, availHeight * 0.95
         return self.width, self.height
 
     def draw(self) -> None:

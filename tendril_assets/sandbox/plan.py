@@ -137,6 +137,7 @@ def _slots(name: str) -> tuple[Slots, tuple[Person, Person]]:
         "email_worded": second.email_worded,
         "ahv": first.ahv,
         "iban": iban(name),
+        "passwort": draws.pick(f"{name}/password", pools["passwords"]),
         "url": f"www.{host}.example.ch/submission",
         "postkonto": f"{draws.number(f'{name}/post', 30, 89)}-{draws.number(f'{name}/post2', 1000, 99999)}-"
         f"{draws.number(f'{name}/post3', 1, 9)}",
@@ -149,6 +150,7 @@ def _slots(name: str) -> tuple[Slots, tuple[Person, Person]]:
         "email_worded": "<EMAIL_2>",
         "ahv": "<ACCOUNT_1>",
         "iban": "<ACCOUNT_2>",
+        "passwort": "<SECRET_1>",
         "url": "<URL_1>",
         "postkonto": "<ACCOUNT_3>",
     }

@@ -1,8 +1,8 @@
 """The stand-in's answers: a deterministic judge and an extractive summariser, both working from the prompt alone.
 
-The judge compares topic stems (``lexicon``) and shared word beginnings of query and passage, looks for the wording of a
-requirement, and errs at a fixed rate by a hash of the pair. It is better than chance and worse than the sample's truth,
-as a language model is; it is no stand-in for one on any other collection.
+The judge compares what it knows of the area asked for (``stand_in_knowledge``) with the words of the passage, and errs at
+a fixed rate by a hash of the pair. It is better than chance and worse than the sample's truth, as a language model is; it
+is no stand-in for one on any other collection.
 """
 
 import functools
@@ -11,29 +11,17 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from math import log
 
-from tendril_assets.sandbox.lexicon import AREA_STEMS
+from tendril_assets.sandbox.stand_in_knowledge import Area, Criterion, knowledge, stems, topics_in
 
 SUMMARY_WORDS = 80
 _TAG = re.compile(r"<(query|passage|area)>(.*)</\1>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:[-/][^\W_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 _LEVEL_NAMES = re.compile(r"^(?:Basis|Gute Praxis|Vorbild): ", re.MULTILINE)
-_STEM_LETTERS = 6
-_MIN_LETTERS = 5
-_COMMON = frozenset(
-    "diese dieser dieses einem einen einer eines werden wurde können sollen müssen dürfen sowie oder nicht alle allen "
-    "mindestens höchstens prozent anteil anbieterin anbieter auftraggeberin auftraggeber angebot angebote nachweis "
-    "beschaffungsstelle ausschreibung anforderung anforderungen vertrag leistung leistungen lieferung erfüllt erfüllen "
-    "besteht bestehen jeder jedes jeden ihrer ihren seine seiner zwischen während innert gemäss nach durch unter ohne "
-    "должны должен может могут которые который также настоящего соответствии".split()
-)
-_REQUIREMENT = re.compile(
-    r"\b(?:muss|müssen|darf|dürfen|sind|ist|wird|werden|hat|haben)\b.*\b(?:zu|nicht|ausgeschlossen|verlangt|zulässig|"
-    r"zugelassen|vorgeschrieben|erforderlich|einzureichen|nachzuweisen|bewertet)\b|\b(?:mindestens|höchstens|punkte|abzug|"
-    r"abzüge|gutgeschrieben|konventionalstrafe)\b|\d",
-    re.IGNORECASE | re.DOTALL,
-)
+# Share of a query's telling words that must be an area's own for the area to be recognised.
+_RECOGNISED = 0.5
 # Error rates, in thousandths of all pairs, by what the judge would have said without them.
 _SLIPS = {0: 6, 1: 120, 2: 90}
 
@@ -76,8 +64,8 @@ def judge(query: str, passage: str) -> int:
 def summarise(area: str, words: int = SUMMARY_WORDS) -> str:
     """The sentences of the area that carry most of its own vocabulary, in their order, at most ``words`` words."""
     sentences = _sentences(area)
-    frequency = Counter(stem for sentence in sentences for stem in _stems(sentence))
-    weight = [sum(frequency[stem] for stem in _stems(sentence)) / (len(sentence.split()) or 1) for sentence in sentences]
+    frequency = Counter(stem for sentence in sentences for stem in stems(sentence))
+    weight = [sum(frequency[stem] for stem in stems(sentence)) / (len(sentence.split()) or 1) for sentence in sentences]
     chosen: set[int] = set()
     left = words
     for index in sorted(range(len(sentences)), key=lambda i: (i != 0, -weight[i], i)):
@@ -96,72 +84,68 @@ def _wordy(area: str) -> str:
 
 
 def _opinion(query: str, passage: str) -> int:
-    asked, said = _query_view(query), _passage_view(passage)
-    topic = max((said.topics[area] for area in asked.areas), default=0)
-    shared = len(asked.stems & said.stems)
-    evidence = 2 * topic + shared
-    if evidence < 2:
-        return 0
-    if asked.is_criterion:
-        return 2 if shared >= 2 and evidence >= 4 and said.demands else (1 if shared and topic else 0)
-    return 2 if evidence >= 4 and said.demands else 1
+    asked, said = _asked(query), _said(passage)
+    shared = sum(asked.weight.get(stem, 1.0) for stem in asked.stems & said.stems)
+    if asked.area is None:
+        # Another collection: shared words are all there is.
+        return min(2, int(shared / 2))
+    topics = said.topics[asked.area.name]
+    answers = [len(criterion.said & said.stems) for criterion in asked.area.criteria]
+    around = len(asked.area.around & said.stems)
+    if asked.criterion is None:
+        return _area_grade(topics, max(answers, default=0), around, shared)
+    own = len(asked.criterion.said & said.stems)
+    literal = len(asked.criterion.asked & said.stems)
+    return _criterion_grade(topics, own, max(answers, default=0), literal)
+
+
+def _area_grade(topics: int, answered: int, around: int, shared: float) -> int:
+    if answered >= 3 and answered > around or (topics >= 2 and shared >= 4):
+        return 2
+    return 1 if around >= 3 or answered >= 2 or topics >= 2 or (topics and shared >= 3) else 0
+
+
+def _criterion_grade(topics: int, own: int, best: int, literal: int) -> int:
+    if own >= 3 and own >= best or literal >= 4:
+        return 2
+    return 1 if best >= 3 and (topics or best >= 4) else 0
 
 
 @dataclass(frozen=True)
-class _View:
-    areas: frozenset[str]
-    topics: Counter[str]
+class _Asked:
     stems: frozenset[str]
-    is_criterion: bool
-    demands: bool
+    weight: dict[str, float]
+    area: Area | None
+    criterion: Criterion | None
+
+
+@dataclass(frozen=True)
+class _Said:
+    stems: frozenset[str]
+    topics: Counter[str]
 
 
 @functools.lru_cache(maxsize=256)
-def _query_view(query: str) -> _View:
-    topics = _topics(query)
-    best = max(topics.values(), default=0)
-    areas = frozenset(area for area, n in topics.items() if n == best)
-    text = _LEVEL_NAMES.sub("", query)
-    return _View(areas, topics, _stems(text), text != query, False)
+def _asked(query: str) -> _Asked:
+    known = knowledge()
+    words = stems(query)
+
+    def likeness(area: Area) -> float:
+        return sum(known.weight[stem] for stem in words & area.asked)
+
+    best = max(known.areas, key=likeness)
+    total = sum(known.weight.get(stem, log(len(known.areas))) for stem in words)
+    if not words or likeness(best) < _RECOGNISED * total:
+        return _Asked(words, {}, None, None)
+    criterion = None
+    if _LEVEL_NAMES.search(query):
+        criterion = max(best.criteria, key=lambda c: len(words & c.asked))
+    return _Asked(words, known.weight, best, criterion)
 
 
 @functools.lru_cache(maxsize=8192)
-def _passage_view(passage: str) -> _View:
-    return _View(frozenset(), _topics(passage), _stems(passage), False, _REQUIREMENT.search(passage) is not None)
-
-
-def _by_length() -> tuple[dict[str, tuple[str, ...]], tuple[int, ...], tuple[tuple[str, str], ...]]:
-    """Stem -> areas; the lengths that occur; stems of several words with their area."""
-    areas: dict[str, list[str]] = {}
-    phrases: list[tuple[str, str]] = []
-    for area, stems in AREA_STEMS.items():
-        for stem in stems:
-            if " " in stem:
-                phrases.append((stem, area))
-            else:
-                areas.setdefault(stem, []).append(area)
-    return {s: tuple(a) for s, a in areas.items()}, tuple(sorted({len(s) for s in areas})), tuple(phrases)
-
-
-_AREAS_OF, _LENGTHS, _PHRASES = _by_length()
-
-
-def _topics(text: str) -> Counter[str]:
-    """Area -> number of different topic stems of it in the text."""
-    lowered = text.lower()
-    found: set[tuple[str, str]] = {(area, phrase) for phrase, area in _PHRASES if phrase in lowered}
-    for word in set(_WORD.findall(lowered)):
-        for part in {word, *word.split("-")}:
-            for length in _LENGTHS:
-                if length > len(part):
-                    break
-                found.update((area, part[:length]) for area in _AREAS_OF.get(part[:length], ()))
-    return Counter(area for area, _ in found)
-
-
-def _stems(text: str) -> frozenset[str]:
-    words = (word for word in _WORD.findall(text.lower()) if len(word) >= _MIN_LETTERS and word not in _COMMON)
-    return frozenset(word[:_STEM_LETTERS] for word in words)
+def _said(passage: str) -> _Said:
+    return _Said(stems(passage), topics_in(passage))
 
 
 def _sentences(area: str) -> list[str]:

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tendril_assets.errors import CheckpointMismatch
+from tendril_assets.evaluation.dense import WEIGHTS
 from tendril_assets.training.job import write_json
 
 MARKER = "complete.json"
@@ -150,14 +151,13 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
     return stored
 
 
-def weights_hash(folder: Path) -> str:
-    """SHA-256, hex, over the names and bytes of the safetensors files in ``folder``."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.safetensors")):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
-        with path.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+def weights_hash(folder: Path) -> str | None:
+    """SHA-256, hex, of the folder's weights, or None where it has none."""
+    weights = folder / WEIGHTS
+    if not weights.is_file():
+        return None
+    with weights.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _flush_tree(folder: Path) -> None:

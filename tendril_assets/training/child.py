@@ -21,7 +21,10 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def die_with_parent() -> None:
-    """Ask the kernel for SIGKILL when the starting process ends. Linux only; elsewhere a stopped run must be ended by hand."""
+    """Ask the kernel for SIGKILL when the starting process ends.
+
+    Linux only; elsewhere the process outlives a killed parent and is ended by hand.
+    """
     if not sys.platform.startswith("linux"):
         return
     parent = os.getppid()

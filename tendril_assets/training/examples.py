@@ -91,9 +91,7 @@ def _examples_of(
         if positive in leaked:
             yield query_id, level, group_id, positive, [], False, LEAK
             continue
-        drawn = [
-            Pooled(p, d, t, keyed_order(seed, _NEGATIVE_DRAW, f"{query_id}|{positive}|{p}")) for p, d, t in pool
-        ]
+        drawn = [Pooled(p, d, t, keyed_order(seed, _NEGATIVE_DRAW, f"{query_id}|{positive}|{p}")) for p, d, t in pool]
         chosen = choose_negatives(
             text, document, drawn, wanted=recipe.n_negatives, same_document=recipe.same_document_negatives
         )
@@ -133,12 +131,20 @@ def balance_levels(examples: pl.DataFrame, cap: int | None, seed: int) -> pl.Dat
 
 
 def exchange_set(
-    examples: pl.DataFrame, qrels: pl.DataFrame, corpus: pl.DataFrame, queries: pl.DataFrame, splits: pl.DataFrame
+    examples: pl.DataFrame,
+    qrels: pl.DataFrame,
+    corpus: pl.DataFrame,
+    queries: pl.DataFrame,
+    splits: pl.DataFrame,
+    *,
+    whole_corpus: bool = False,
 ) -> ExchangeSet:
     """Texts of the used examples, and the validation groups' passages, queries and grades.
 
+    ``whole_corpus``: validation queries rank every passage, not only those of their own group.
+
     Raises:
-        TrainingError: no usable example, or no validation group with a relevant passage to choose the best step by.
+        TrainingError: no usable example.
     """
     used = examples.filter(pl.col("used"))
     if used.is_empty():
@@ -158,13 +164,10 @@ def exchange_set(
         train = train.drop("negative_id")
         columns.append(name)
     held_out = qrels.filter(pl.col("group_id").is_in(groups_of(splits, VALIDATION)))
-    if held_out.filter(pl.col("score") > 0).is_empty():
-        raise TrainingError("the validation groups hold no relevant passage: the best step cannot be chosen by them")
+    ranked = corpus if whole_corpus else corpus.join(held_out.select("group_id").unique(), on="group_id", how="semi")
     return ExchangeSet(
         train=train.sort("example").select(columns),
-        corpus=corpus.filter(pl.col("group_id").is_in(held_out["group_id"].unique().to_list()))
-        .select("passage_id", "group_id", "text")
-        .sort("passage_id"),
+        corpus=ranked.select("passage_id", "group_id", "text").sort("passage_id"),
         queries=queries.join(held_out, on="query_id", how="semi").select("query_id", "level", "text").sort("query_id"),
         qrels=held_out.select("query_id", "passage_id", "group_id", "score").sort("query_id", "passage_id"),
     )

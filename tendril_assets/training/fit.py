@@ -67,7 +67,7 @@ def _train(
         f"{exchange.train.height} examples, batch {job.spec.batch} x {accumulation} on {model.device}; {truncated} of "
         f"{len(rendered)} inputs are cut at {job.spec.max_length} tokens"
     )
-    validation = Validation(exchange, job.subsets, job.scope)
+    validation = Validation(exchange, job.subsets, job.reach)
     checkpoint = run.last_whole()
     if checkpoint is None:
         resume_from, progress = None, Progress(run.config_hash, run.data_hash)

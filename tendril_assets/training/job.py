@@ -11,11 +11,11 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
 from tendril_assets.errors import TrainingError
+from tendril_assets.evaluation.collection import Reach
 from tendril_assets.evaluation.dense import model_identity
 from tendril_assets.spec import ModelSpec, TrainingSpec
 from tendril_assets.training.examples import ExchangeSet
@@ -36,7 +36,7 @@ class TrainingJob:
     spec: ModelSpec
     subsets: tuple[str, ...]
     seed: int
-    scope: Literal["group", "collection"] = "group"
+    reach: Reach = "group"
 
     @cached_property
     def config_hash(self) -> str:
@@ -52,7 +52,7 @@ class TrainingJob:
             "model": self.spec.model_dump(mode="json", exclude={"base", "revision", "sha256", "licence"}),
             "subsets": self.subsets,
             "seed": self.seed,
-            "scope": self.scope,
+            "reach": self.reach,
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
@@ -81,7 +81,7 @@ class TrainingJob:
             "spec": self.spec.model_dump(mode="json"),
             "subsets": list(self.subsets),
             "seed": self.seed,
-            "scope": self.scope,
+            "reach": self.reach,
         }
         return write_json(path, document)
 
@@ -98,7 +98,7 @@ class TrainingJob:
                 spec=ModelSpec.model_validate(raw["spec"]),
                 subsets=tuple(raw["subsets"]),
                 seed=raw["seed"],
-                scope=raw["scope"],
+                reach=raw["reach"],
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TrainingError(f"{path} is no training job: {error!r}. Materialise the model's asset again") from error

@@ -22,7 +22,7 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from sentence_transformers.evaluation import SentenceEvaluator
+from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
 from transformers import PrinterCallback, TrainerCallback
 
 from tendril_assets.errors import NonFiniteLoss
@@ -172,11 +172,7 @@ class Bookkeeper(TrainerCallback):
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float], model: SentenceTransformer, **kwargs: Any
     ) -> None:
-        values = {
-            key.removeprefix(_EVALUATION_PREFIX): value
-            for key, value in metrics.items()
-            if "ndcg" in key
-        }
+        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in metrics.items() if "ndcg" in key}
         record_evaluation(self._run, self._progress, state.global_step, values, model)
         self._report(
             f"step {state.global_step}/{state.max_steps}  {BALANCED} {values[BALANCED]:.4f}  "

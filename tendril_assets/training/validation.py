@@ -6,15 +6,14 @@ queries does not outvote the other.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import polars as pl
 
 from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation import aggregate
+from tendril_assets.evaluation.collection import Reach, judged_collection
 from tendril_assets.evaluation.dense import Encoder, rank_dense
 from tendril_assets.evaluation.metrics import score_queries
-from tendril_assets.evaluation.ranking import scopes
 from tendril_assets.training.examples import ExchangeSet
 
 MEASURE = "ndcg@10"
@@ -22,32 +21,30 @@ BALANCED = f"balanced_{MEASURE}"
 _DEPTH = 10
 
 
-def levels_without_relevant(qrels: pl.DataFrame, queries: pl.DataFrame, subsets: Sequence[str]) -> list[str]:
-    """Subsets without a single relevant passage in ``qrels`` (query_id, score): no mean can be taken over them."""
-    found = set(qrels.filter(pl.col("score") > 0).join(queries, on="query_id")["level"])
-    return [name for name in subsets if name not in found]
+def require_levels(exchange: ExchangeSet, subsets: Sequence[str]) -> None:
+    """Raise TrainingError where a subset has no relevant passage in the validation groups: it has no mean then."""
+    found = set(exchange.qrels.filter(pl.col("score") > 0).join(exchange.queries, on="query_id")["level"])
+    missing = [name for name in subsets if name not in found]
+    if missing:
+        raise TrainingError(
+            f"no relevant passage in the validation groups for {', '.join(missing)}: the best step is chosen by the "
+            "mean over all levels. Hold out more groups (splits.validation_share) or judge more"
+        )
 
 
 class Validation:
     """The validation set, ready to be scored again and again.
 
     Raises:
-        TrainingError: a subset has no query with a relevant passage, so that the balanced value is undefined.
+        TrainingError: see ``require_levels``.
     """
 
-    def __init__(
-        self, exchange: ExchangeSet, subsets: Sequence[str], scope: Literal["group", "collection"] = "group"
-    ) -> None:
-        missing = levels_without_relevant(exchange.qrels, exchange.queries, subsets)
-        if missing:
-            raise TrainingError(
-                f"no relevant passage in the validation groups for {', '.join(missing)}: the best step is chosen by the "
-                "mean over all levels. Hold out more groups (splits.validation_share) or judge more"
-            )
+    def __init__(self, exchange: ExchangeSet, subsets: Sequence[str], reach: Reach = "group") -> None:
+        require_levels(exchange, subsets)
         self._subsets = tuple(subsets)
-        self._qrels = exchange.qrels
         self._queries = exchange.queries
-        self._scopes = scopes(exchange.queries, exchange.corpus, exchange.qrels, scope)
+        judged = judged_collection(exchange.corpus, exchange.queries, exchange.qrels, reach)
+        self._qrels, self._scopes = judged.qrels, judged.scopes
 
     def score(self, encoder: Encoder) -> dict[str, float]:
         """``balanced_ndcg@10`` and ``ndcg@10:<subset>`` of each subset, as ``learning_curves`` names them."""

@@ -1,5 +1,7 @@
 """From areas to qrels over a real HTTP server: asked once, kept, fanned out, refused while incomplete."""
 
+import shutil
+
 import dagster as dg
 import polars as pl
 import pytest
@@ -89,6 +91,7 @@ def test_the_whole_flow_grades_every_pair_and_asks_each_request_once(home):
         second = run(spec(), given, raise_on_error=True)
         assert stub.calls == ALL_CALLS
         assert versions(second) == versions(result)
+        assert None not in versions(result).values()
 
 
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str | None]:
@@ -225,12 +228,19 @@ def test_incomplete_judgments_go_on_only_by_name(home):
         assert 4 <= expected < CANDIDATES
 
 
+@pytest.fixture(scope="module")
+def finished_home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    with serving(judge) as stub, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TENDRIL_HOME", str(folder))
+        run(spec(), resources_in(folder, stub.base_url), raise_on_error=True)
+    return folder
+
+
 @pytest.fixture
-def finished(home):
-    with serving(judge) as stub:
-        given = resources(home, stub)
-        run(spec(), given, raise_on_error=True)
-    return given
+def finished(finished_home, home):
+    shutil.copytree(finished_home, home, dirs_exist_ok=True)
+    return resources_in(home, "http://127.0.0.1:9/api/v1")
 
 
 @pytest.mark.parametrize(

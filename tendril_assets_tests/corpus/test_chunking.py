@@ -42,6 +42,14 @@ def test_sentence_over_a_page_break_is_one_passage_of_the_first_page():
     ]
 
 
+def test_noun_behind_a_page_break_continues_a_long_sentence_only():
+    long = f"{SECOND} {FIRST} Die Anbieterin beachtet dabei die Vorgaben der"
+    assert len(long) > 100
+    assert passages_of([PageText(1, long), PageText(2, FIRST)]) == [PassageText(1, 0, f"{long} {FIRST}")]
+    assert len(passages_of([PageText(1, "3 Eignungskriterien der Anbieterin"), PageText(2, FIRST)])) == 2
+    assert len(passages_of([PageText(1, f"{long}\n\n{FIRST}")])) == 2
+
+
 def test_no_sentence_goes_on_over_a_missing_page_or_in_a_table():
     cut = "Die Anbieterin beachtet die"
     assert len(passages_of([PageText(1, cut), PageText(3, "tigkeit der ganzen Lieferkette.")])) == 2

@@ -55,7 +55,7 @@ def test_older_passages_stay():
 
 
 def test_threshold_is_inclusive():
-    # 17 shared of 17 + 7 = 0.708 stays over, 14 of 20 is 0.7 exactly: windows of 21 words (17 5-grams), moved by three.
+    # Windows of 21 words (17 5-grams), moved by three: 14 shared, 17 + 17 - 14 = 20 together, exactly 0.7.
     frame = passages(("a", words(1, 21)), ("b", words(4, 24)))
     assert find_near_duplicates(frame, WORDS) == [Duplicate("b", "a", 0.7)]
     assert find_near_duplicates(frame, NearDuplicateSpec(threshold=0.701)) == []
@@ -68,7 +68,9 @@ def test_groups_are_apart():
 
 def test_normal_form_decides_equality():
     assert normalise("  GRÖSSE\n in\tMetern ") == normalise("Gro\u0308ße in Metern")
-    frame = passages(("a", "Die Grösse der Fläche in Metern zählt"), ("b", "DIE GRÖßE der Fla\u0308che\nin Metern zählt"))
+    frame = passages(
+        ("a", "Die Grösse der Fläche in Metern zählt"), ("b", "DIE GRÖßE der Fla\u0308che\nin Metern zählt")
+    )
     assert find_near_duplicates(frame, WORDS) == [Duplicate("b", "a", 1.0)]
 
 
@@ -92,8 +94,8 @@ def test_guard_keeps_a_negation_apart_and_logs_both_ids(caplog: pytest.LogCaptur
 
 def test_guard_keeps_numbers_apart_but_not_from_their_own_equals():
     a, b = f"{A} 10 {B}", f"{A} 20 {B}"
-    # 36 5-grams of 41 words minus repeats: A and B share 18 words, so 14 5-grams stand twice: 37 - 14 = 23 in a set;
-    # the number is in 5 of them: 18 shared of 28.
+    # 41 words give 37 5-grams, of which the 14 common to A and B stand twice: 23 in a set. The number is in 5 of
+    # them: 18 shared, 23 + 23 - 18 = 28 together.
     assert similar_across(passages(("a", a)), passages(("b", b)), NearDuplicateSpec(threshold=0.6)) == [
         ("a", "b", 18 / 28)
     ]

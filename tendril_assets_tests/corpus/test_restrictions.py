@@ -37,6 +37,22 @@ RESTRICTING = [
         {"no_third_parties"},
     ),
     (
+        "de",
+        "Jede Veröffentlichung der Ausschreibungsunterlagen bedarf der schriftlichen Zustimmung des Bauherrn.",
+        {"no_publication"},
+    ),
+    (
+        "de",
+        "Die in den Submissionsunterlagen enthaltenen Angaben dürfen nicht für andere Zwecke verwendet werden.",
+        {"offer_only"},
+    ),
+    (
+        "fr",
+        "Les documents ne peuvent être utilisés à d'autres fins que l'établissement de l'offre.",
+        {"offer_only"},
+    ),
+    ("it", "I documenti non possono essere utilizzati per altri scopi.", {"offer_only"}),
+    (
         "fr",
         "Les documents d'appel d'offres ne peuvent être utilisés que pour l'élaboration de l'offre.",
         {"offer_only"},
@@ -82,6 +98,12 @@ HARMLESS = [
     "Die Auftragnehmerin behandelt alle Unterlagen vertraulich und darf sie nicht an Dritte weitergeben.",
     "Le mandataire s'engage à ne pas communiquer à des tiers les documents reçus.",
     "L'offerente si impegna a non trasmettere a terzi le informazioni ricevute.",
+    "Der Auftragnehmer darf Unterlagen, die er bei der Ausführung erhält, nicht an Dritte weitergeben.",
+    # a limit, documents and third parties, but not of one another
+    "Das Angebot ist nur gültig, wenn für die Erstellung des Angebots die Unterlagen verwendet wurden.",
+    "Nicht zugelassen sind Angebote Dritter; die Unterlagen sind zu unterzeichnen.",
+    "Nachträgliche Änderungen der Unterlagen sind nicht gestattet, sie werden auf simap publiziert.",
+    "Les variantes ne sont pas admises; les documents sont publiés sur simap.",
     # plain requirements
     "Das Holz muss aus nachhaltiger Bewirtschaftung stammen und darf nicht mit Lösungsmitteln behandelt sein.",
     "Angebote sind nur elektronisch einzureichen.",
@@ -124,6 +146,11 @@ def test_a_list_belongs_to_the_sentence_that_introduces_it():
         "- Holz aus der Region",
         "- Beton",
     ]
+
+
+def test_a_numbered_heading_is_no_part_of_the_evidence():
+    text = "4 Preise und Mengen\nDie Weitergabe der Unterlagen an Dritte ist untersagt."
+    assert [r.sentence for r in find_restrictions(text)] == ["Die Weitergabe der Unterlagen an Dritte ist untersagt."]
 
 
 @settings(max_examples=50, deadline=None)

@@ -18,7 +18,7 @@ def tiny_encoder(folder: Path, *, layers: int = 1, dropout: float = 0.1) -> Path
     """A Sentence Transformers folder with a random one-layer BERT over a 40-word vocabulary."""
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     raw = folder / "raw"
@@ -97,7 +97,9 @@ def toy_job(folder: Path, encoder: Path, exchange: ExchangeSet | None = None, **
         files[name] = folder / "exchange" / f"{name}.parquet"
         files[name].parent.mkdir(parents=True, exist_ok=True)
         frame.write_parquet(files[name])
-    recipe = TrainingSpec(**{"learning_rate": 5e-3, "effective_batch": 8, "max_epochs": 2, "evaluate_every": 4} | changes)
+    recipe = TrainingSpec(
+        **{"learning_rate": 5e-3, "effective_batch": 8, "max_epochs": 2, "evaluate_every": 4} | changes
+    )
     spec = ModelSpec(
         base=str(encoder),
         query_prompt="query: ",

@@ -1,0 +1,151 @@
+"""The release stage over toy tables: folder, table, cards, page, snapshot; and what a red check stops."""
+
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import polars as pl
+import pytest
+
+from tendril_assets.assets.release import release_assets
+from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
+from tendril_assets.release.manifest import file_hashes, read_manifest
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.tables import TABLES
+from tendril_assets_tests.release import toy
+
+STEPS = ("releases", "model_cards", "report", "snapshot")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    """A sandbox home whose warehouse holds the toy tables, but for the one of releases, which is made here."""
+    for name in ("TENDRIL_LANDING", "TENDRIL_PROFILE", "TENDRIL_HASH_KEY", "GHEIM_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    before = {name: frame for name, frame in toy.tables().items() if name != "releases"}
+    _resources(tmp_path)["warehouse"].replace("toy", before, "test")
+    return tmp_path
+
+
+def _resources(home: Path) -> dict:
+    return {
+        "warehouse": Warehouse(
+            database=str(home / "warehouse.duckdb"), snapshot=str(home / "snapshot.duckdb"), wait_s=10
+        ),
+        "artifacts": Artifacts(root=str(home / "artifacts")),
+    }
+
+
+def run(home: Path, *steps: str, spec=None, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
+    chosen = spec or toy.spec()
+    stage = release_assets(chosen)
+    return dg.materialize(
+        [*stage.assets, *stage.checks],
+        selection=dg.AssetSelection.assets(*(["toy", s] for s in steps or STEPS)),
+        resources=_resources(home),
+        instance=dg.DagsterInstance.ephemeral(),
+        raise_on_error=raise_on_error,
+    )
+
+
+def add(home: Path, name: str, *rows: tuple) -> None:
+    frame = pl.concat([toy.tables()[name], TABLES[name].frame(list(rows))])
+    _resources(home)["warehouse"].replace("toy", {name: frame}, "test")
+
+
+def metadata(result: dg.ExecuteInProcessResult, step: str) -> dict:
+    event = next(e for e in result.get_asset_materialization_events() if e.asset_key == dg.AssetKey(["toy", step]))
+    return {k: v.value for k, v in event.materialization.metadata.items()}
+
+
+def test_everything_that_leaves_the_warehouse(home) -> None:
+    result = run(home)
+    folder = home / "release" / "toy" / "1.0.0"
+    assert read_manifest(folder)["sandbox"] is True
+    assert metadata(result, "releases")["outcome"] == "written"
+    row = _resources(home)["warehouse"].load("toy", "releases").row(0, named=True)
+    assert (row["version"], row["path"], row["sandbox"]) == ("1.0.0", str(folder), True)
+    assert (row["corpus_rows"], row["query_rows"], row["qrel_rows"]) == (80, 8, 240)
+    assert row["content_hash"] == read_manifest(folder)["content_hash"]
+    assert (home / "reports" / "toy.html").read_text().startswith("<!doctype html>")
+    assert "| mini, fine-tuned |" in metadata(result, "report")["systems"]
+    assert (
+        "# Toy-Train: judged passages: mini" in (home / "reports" / "toy" / "models" / "mini" / "README.md").read_text()
+    )
+    with duckdb.connect(str(home / "snapshot.duckdb"), read_only=True) as con:
+        assert con.sql("SELECT count(*) FROM toy.corpus").fetchone() == (80,)
+        assert con.sql("SELECT count(*) FROM toy.drops_by_reason").fetchone() == (2,)
+        assert con.sql("SELECT version FROM toy.releases").fetchall() == [("1.0.0",)]
+    [check] = result.get_asset_check_evaluations()
+    assert check.passed
+
+
+def test_a_second_run_leaves_the_release_and_its_row_alone(home) -> None:
+    run(home, "releases")
+    former = _resources(home)["warehouse"].load("toy", "releases")
+    result = run(home, "releases")
+    assert metadata(result, "releases")["outcome"] == "unchanged"
+    assert _resources(home)["warehouse"].load("toy", "releases").equals(former)
+
+
+RED = {
+    "leakage": (toy.passage(2, 1, 2), toy.passage(10, 1, 1), "validation", 0.9),
+    "removals": ("passage", toy.passage(3, 1, 1), "asked for", toy.date(2026, 11, 1)),
+    "restricted_projects": ("P-2", "doc1.pdf", 1, "de", "offer_only", "Nur für die Offerte."),
+}
+
+
+@pytest.mark.parametrize("table", sorted(RED))
+def test_materialising_the_release_alone_does_not_get_round_a_red_check(home, table: str) -> None:
+    run(home, "releases")
+    folder = home / "release" / "toy" / "1.0.0"
+    before = file_hashes(folder)
+    add(home, table, RED[table])
+    with pytest.raises(ExportInvariantError):
+        run(home, "releases")
+    assert file_hashes(folder) == before
+    assert [p.name for p in folder.parent.iterdir()] == ["1.0.0"]
+
+
+def test_residual_personal_data_stops_the_release_without_quoting_it(home) -> None:
+    warehouse = _resources(home)["warehouse"]
+    first = pl.col("passage_id") == toy.passage(1, 1, 1)
+    text = pl.when(first).then(pl.lit("Fragen an anna.muster@example.ch")).otherwise("text").alias("text")
+    warehouse.replace("toy", {"corpus": toy.tables()["corpus"].with_columns(text)}, "test")
+    with pytest.raises(ExportInvariantError, match="personal_data_private_email") as caught:
+        run(home, "releases")
+    assert toy.passage(1, 1, 1) in str(caught.value)
+    assert "anna" not in str(caught.value)
+
+
+def test_open_requests_stop_the_release(home) -> None:
+    calls = toy.tables()["judge_calls"]
+    waiting = calls.with_columns(
+        pl.when(pl.col("sequence") < 2).then(pl.lit("error")).otherwise("status").alias("status")
+    )
+    _resources(home)["warehouse"].replace("toy", {"judge_calls": waiting}, "test")
+    with pytest.raises(IncompleteJudgments) as caught:
+        run(home, "releases")
+    assert caught.value.n_open == 2
+    assert not (home / "release").exists()
+
+
+def test_a_red_release_does_not_stop_the_report(home) -> None:
+    add(home, "leakage", RED["leakage"])
+    result = run(home, raise_on_error=False)
+    assert not result.success
+    done = {e.asset_key.path[-1] for e in result.get_asset_materialization_events()}
+    assert done == {"report", "model_cards"}
+    assert not (home / "snapshot.duckdb").exists()
+
+
+def test_a_changed_release_file_fails_the_check(home) -> None:
+    run(home, "releases")
+    (home / "release" / "toy" / "1.0.0" / "LICENSE.md").write_text("public domain")
+    stage = release_assets(toy.spec())
+    [check] = stage.checks
+    result = check(_resources(home)["warehouse"])
+    assert not result.passed
+    assert result.metadata["damaged"].value == {"1.0.0": ["LICENSE.md"]}

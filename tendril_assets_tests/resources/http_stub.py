@@ -1,0 +1,109 @@
+"""A scripted gateway on 127.0.0.1 for replies that a well-behaved one would not give."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """``cut``: declare the whole length, send half of it and hang up. ``delay_s``: wait before answering."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    cut: bool = False
+
+
+def reply(content: object = "1", *, reason: object = "stop", cost: object = 0.0001, **fields: object) -> Scripted:
+    """A completion; ``cost`` "absent" leaves the field out."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    if cost != "absent":
+        usage["cost"] = cost
+    choices = [{"finish_reason": reason, "message": {"content": content}}]
+    return Scripted(body=json.dumps({"choices": choices, "usage": usage, **fields}).encode())
+
+
+@dataclass
+class Call:
+    number: int  # from 1, over all calls
+    attempt: int  # from 1, over calls with this body
+    body: dict[str, Any]
+    headers: dict[str, str]
+    at: float
+
+
+class StubGateway:
+    """Answers every POST by ``script(call)``; ``calls`` holds what came in."""
+
+    def __init__(self, script: Callable[[Call], Scripted]) -> None:
+        self.calls: list[Call] = []
+        self.most_at_once = 0
+        self._script = script
+        self._lock = threading.Lock()
+        self._attempts: dict[bytes, int] = {}
+        self._now = 0
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = 65536
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers["content-length"]))
+                answer = stub._take(raw, dict(self.headers))
+                time.sleep(answer.delay_s)
+                self.send_response(answer.status)
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(answer.body)))
+                self.end_headers()
+                self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
+                self.wfile.flush()
+                self.close_connection |= answer.cut
+                with stub._lock:
+                    stub._now -= 1
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+            def handle_one_request(self) -> None:
+                try:
+                    super().handle_one_request()
+                except ConnectionError:
+                    self.close_connection = True  # a client that gave up
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/api/v1"
+
+    def keys(self) -> list[str]:
+        """The last message of each call, in order: what the tests tell requests by."""
+        return [call.body["messages"][-1]["content"] for call in self.calls]
+
+    def _take(self, raw: bytes, headers: dict[str, str]) -> Scripted:
+        with self._lock:
+            self._attempts[raw] = self._attempts.get(raw, 0) + 1
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+            call = Call(len(self.calls) + 1, self._attempts[raw], json.loads(raw), headers, time.monotonic())
+            self.calls.append(call)
+            return self._script(call)
+
+    def __enter__(self) -> "StubGateway":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,256 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tendril_assets.errors import GatewayError
+from tendril_assets.sandbox.gateway import StandInGateway, StandInOptions
+
+HEADERS = {"Authorization": "Bearer any"}
+
+
+def body(text: str = "Hallo", **fields: object) -> dict:
+    return {"model": "toy/model", "max_tokens": 10, "messages": [{"role": "user", "content": text}], **fields}
+
+
+def post(gateway: StandInGateway, payload: object, headers: dict[str, str] | None = None) -> httpx.Response:
+    url = f"{gateway.base_url}/chat/completions"
+    return httpx.post(url, json=payload, headers=HEADERS if headers is None else headers, trust_env=False)
+
+
+def test_a_completion_has_the_protocols_fields() -> None:
+    pair = "<query>Holz aus Schweizer Wäldern</query>\n\n<passage>Es ist FSC-Holz zu verwenden.</passage>"
+    with StandInGateway() as gateway:
+        first, second = post(gateway, body(pair)).json(), post(gateway, body(pair)).json()
+    (choice,) = first["choices"]
+    assert choice["finish_reason"] == "stop"
+    assert choice["message"]["role"] == "assistant"
+    assert (first["model"], first["provider"], first["object"]) == ("toy/model", "stand-in", "chat.completion")
+    assert first["id"].startswith("gen-")
+    usage = first["usage"]
+    # 84 characters in all, 4 a token; none cached yet; 100 nano-USD a token in, 400 out
+    assert len(pair) == 84
+    assert usage["prompt_tokens"] == 21
+    assert usage["prompt_tokens_details"] == {"cached_tokens": 0}
+    assert usage["cost"] == pytest.approx((21 * 100 + usage["completion_tokens"] * 400) / 1e9)
+    assert usage["total_tokens"] == 21 + usage["completion_tokens"]
+    # The prefix up to the passage, 43 characters, comes from the cache the second time: 11 tokens at a tenth.
+    assert pair.index("<passage>") == 43
+    assert second["usage"]["prompt_tokens_details"] == {"cached_tokens": 11}
+    assert second["usage"]["cost"] == pytest.approx((10 * 100 + 11 * 10 + usage["completion_tokens"] * 400) / 1e9)
+    assert second["choices"] == first["choices"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "headers", "status"),
+    [
+        (body(), {}, 401),
+        (body(), {"Authorization": "Basic x"}, 401),
+        ({"messages": [{"role": "user"}]}, HEADERS, 400),
+        ({"model": "toy/model"}, HEADERS, 400),
+        ({"model": "toy/model", "messages": ["x"]}, HEADERS, 400),
+        ([], HEADERS, 400),
+    ],
+)
+def test_bad_requests_are_refused_as_the_router_does(payload: object, headers: dict[str, str], status: int) -> None:
+    with StandInGateway() as gateway:
+        response = post(gateway, payload, headers)
+    assert response.status_code == status
+    assert response.json()["error"]["code"] == status
+
+
+def test_unknown_models_and_wrong_keys() -> None:
+    with StandInGateway(models=("toy/model",), api_key="right") as gateway:
+        right = {"Authorization": "Bearer right"}
+        assert post(gateway, body(), right).status_code == 200
+        assert post(gateway, body(), HEADERS).status_code == 401
+        missing = post(gateway, body(model="toy/other"), right)
+    assert (missing.status_code, missing.json()["error"]["message"]) == (404, "No endpoints found for toy/other.")
+
+
+def test_prices_are_listed() -> None:
+    with StandInGateway(models=("toy/model",)) as gateway:
+        listed = httpx.get(f"{gateway.base_url}/models", trust_env=False).json()["data"]
+    assert listed == [
+        {"id": "toy/model", "pricing": {"prompt": "0.0000001000", "completion": "0.0000004000", "request": "0"}}
+    ]
+
+
+def test_credit_runs_out_after_so_many_answers() -> None:
+    with StandInGateway(credits=2) as gateway:
+        codes = [post(gateway, body(str(i))).status_code for i in range(4)]
+    assert codes == [200, 200, 402, 402]
+
+
+def test_the_rate_is_limited_with_retry_after() -> None:
+    with StandInGateway(rate_limit=5) as gateway:
+        responses = [post(gateway, body(str(i))) for i in range(8)]
+    limited = [r for r in responses if r.status_code == 429]
+    assert limited
+    assert all(int(r.headers["retry-after"]) >= 1 for r in limited)
+
+
+def test_what_was_answered_and_is_asked_again_is_counted_beyond_the_process(tmp_path: Path) -> None:
+    state = tmp_path / "deep" / "state"
+    with StandInGateway(state=state) as gateway:
+        post(gateway, body("a"))
+        post(gateway, body("b"))
+        post(gateway, body("a"))
+        assert gateway.counters()["asked_twice"] == 1
+        assert gateway._process is not None
+        gateway._process.kill()
+    with state.open("ab") as stream:
+        stream.write(b"a 0123")  # a line cut short
+    with StandInGateway(state=state) as gateway:
+        assert (gateway.counters()["answered"], gateway.counters()["asked_twice"]) == (2, 1)
+        post(gateway, body("b"))
+        post(gateway, body("c"))
+        assert (gateway.counters()["answered"], gateway.counters()["asked_twice"]) == (3, 2)
+    with StandInGateway(state=state) as gateway:
+        assert (gateway.counters()["answered"], gateway.counters()["asked_twice"]) == (3, 2)
+
+
+def test_a_client_that_left_before_the_answer_may_ask_again() -> None:
+    with StandInGateway(latency_s=0.4) as gateway:
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(
+                f"{gateway.base_url}/chat/completions", json=body(), headers=HEADERS, timeout=0.1, trust_env=False
+            )
+        time.sleep(0.6)
+        assert gateway.counters()["abandoned"] == 1
+        assert post(gateway, body()).status_code == 200
+        assert gateway.counters()["asked_twice"] == 0
+
+
+FAULTY = {
+    "html_502": (502, b"<html>"),
+    "status_524": (524, b"<html>"),
+    "blank_body": (200, b"\n\n"),
+    "keep_alive": (200, b": OPENROUTER PROCESSING\n"),
+    "error_in_200": (200, b'{"error"'),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTY)
+def test_faults_look_as_their_name_says(kind: str) -> None:
+    with StandInGateway(faults={kind: 1.0}) as gateway:
+        response = post(gateway, body())
+        assert gateway.counters()["faults"] == {kind: 1}
+    status, start = FAULTY[kind]
+    assert response.status_code == status
+    assert response.content.startswith(start)
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("truncated", "length"), ("filtered", "content_filter"), ("empty", "stop")])
+def test_unfinished_replies(kind: str, reason: str) -> None:
+    with StandInGateway(faults={kind: 1.0}) as gateway:
+        (choice,) = post(gateway, body()).json()["choices"]
+    assert choice["finish_reason"] == reason
+    assert choice["message"]["content"] in {"truncated": ["Verst"], "filtered": [None], "empty": [""]}[kind]
+
+
+def test_a_cut_connection_breaks_off_inside_the_body() -> None:
+    with StandInGateway(faults={"cut": 1.0}) as gateway:
+        with pytest.raises(httpx.RemoteProtocolError):
+            post(gateway, body())
+        assert gateway.counters()["answered"] == 0
+
+
+def test_faults_come_by_share_and_differ_between_attempts() -> None:
+    with StandInGateway(faults={"html_502": 0.3}) as gateway:
+        first = [post(gateway, body(str(i))).status_code for i in range(200)]
+        again = [post(gateway, body(str(i))).status_code for i in range(200)]
+    with StandInGateway(faults={"html_502": 0.3}) as gateway:
+        assert [post(gateway, body(str(i))).status_code for i in range(50)] == first[:50]
+    # 60 expected, standard deviation 6.5
+    assert 40 < first.count(502) < 80
+    assert first != again
+
+
+@pytest.mark.parametrize("faults", [{"unknown": 0.1}, {"cut": -0.1}, {"cut": 0.6, "empty": 0.6}])
+def test_impossible_faults_are_refused(faults: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"unknown faults|between 0 and 1"):
+        StandInOptions(faults=faults)
+
+
+def test_requests_are_served_at_the_same_time() -> None:
+    with StandInGateway(latency_s=0.3) as gateway, ThreadPoolExecutor(8) as pool:
+        began = time.monotonic()
+        assert {r.status_code for r in pool.map(lambda i: post(gateway, body(str(i))), range(8))} == {200}
+        assert time.monotonic() - began < 8 * 0.3
+        assert gateway.counters()["most_in_flight"] > 1
+
+
+def test_a_taken_port_is_said_clearly() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(GatewayError, match=f"port {port} cannot be used"):
+            StandInGateway(port).start()
+
+
+def test_it_is_not_running_outside_its_context() -> None:
+    gateway = StandInGateway()
+    with pytest.raises(GatewayError, match="not running"):
+        _ = gateway.base_url
+    with gateway:
+        assert gateway.base_url.startswith("http://127.0.0.1:")
+    with pytest.raises(GatewayError, match="not running"):
+        gateway.counters()
+
+
+PARENT = """
+import time
+from tendril_assets.sandbox.gateway import StandInGateway
+gateway = StandInGateway().start()
+print(gateway.port, gateway._process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_it_dies_with_its_parent() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment)
+    assert parent.stdout is not None
+    port, pid = map(int, parent.stdout.readline().split())
+    assert httpx.get(f"http://127.0.0.1:{port}/counters", trust_env=False).status_code == 200
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    deadline = time.monotonic() + 5
+    while _lives(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{port}/counters", trust_env=False)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_ready_file_names_the_port(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    process = subprocess.Popen([sys.executable, "-m", "tendril_assets.sandbox.gateway", "--ready-file", str(ready)])
+    try:
+        deadline = time.monotonic() + 30
+        while not ready.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        noted = json.loads(ready.read_text())
+        assert noted["pid"] == process.pid
+        assert httpx.get(f"http://127.0.0.1:{noted['port']}/counters", trust_env=False).status_code == 200
+    finally:
+        process.terminate()
+        process.wait()

@@ -1,0 +1,54 @@
+"""The code location loads, and its graph is the one on record."""
+
+import json
+
+import dagster as dg
+import pytest
+from tendril_assets.assets.common import OWNERS, POOLS
+from tendril_assets.definitions import definitions
+from tendril_assets.tables import TABLES
+
+from tendril_assets_tests.asset_graph import SNAPSHOT, describe
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dg.Definitions:
+    return definitions()
+
+
+def test_definitions_are_loadable(loaded: dg.Definitions) -> None:
+    dg.Definitions.validate_loadable(loaded)
+
+
+def test_the_asset_graph_is_the_one_on_record(loaded: dg.Definitions) -> None:
+    """After a wanted change: python -m tendril_assets_tests.asset_graph, and commit the difference."""
+    assert describe(loaded) == json.loads(SNAPSHOT.read_text("utf-8"))
+
+
+def test_every_asset_is_described_owned_and_pooled(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    for key in graph.get_all_asset_keys():
+        node = graph.get(key)
+        assert node.description, key
+        assert node.owners == OWNERS, key
+        assert node.kinds, key
+        assert set(node.pools or ()) <= set(POOLS), key
+        assert node.pools, key
+
+
+def test_every_declared_table_is_an_asset_with_its_columns(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    keys = {k.path[-1]: k for k in graph.get_all_asset_keys() if len(k.path) == 2}
+    for name, table in TABLES.items():
+        assert name in keys, name
+        schema = graph.get(keys[name]).metadata["dagster/column_schema"].value
+        assert [c.name for c in schema.columns] == [c.name for c in table.columns]
+
+
+def test_nothing_is_partitioned_and_nothing_paid_is_automated(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    for key in graph.get_all_asset_keys():
+        node = graph.get(key)
+        assert node.partitions_def is None, key
+        if set(node.pools or ()) & {"judge_api", "gpu"}:
+            assert node.automation_condition is None, key

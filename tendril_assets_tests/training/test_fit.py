@@ -1,0 +1,215 @@
+"""Training a tiny random encoder: what is kept, what is fed, what stops a run."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tendril_assets.errors import NonFiniteLoss, TrainingError
+from tendril_assets.training import fit as fit_module
+from tendril_assets.training.fit import fit
+from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
+from tendril_assets_tests.training.toy import toy_exchange, toy_job
+
+BALANCED = "balanced_ndcg@10"
+
+
+def curve(result: dict, measure: str) -> dict[int, float]:
+    return {step: value for step, name, value in result["curve"] if name == measure}
+
+
+def quiet(_line: str) -> None:
+    """Most tests look at the result, not at the lines."""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, encoder: Path) -> tuple[TrainingJob, dict, list[str]]:
+    """44 examples in steps of 8, two epochs: 6 + 6 steps, evaluated at 0, 5, 10 and 12."""
+    lines: list[str] = []
+    job = toy_job(tmp_path_factory.mktemp("trained"), encoder, evaluate_every=5)
+    return job, fit(job, lines.append), lines
+
+
+def test_evaluated_at_the_base_every_n_steps_and_at_the_end(trained) -> None:
+    _, result, _ = trained
+    assert list(curve(result, BALANCED)) == [0, 5, 10, 12]
+    assert list(curve(result, "loss")) == list(range(1, 13))
+    assert result["steps"] == 12
+    assert result["examples"] == 44
+
+
+def test_the_best_step_is_the_argmax_of_the_curve(trained) -> None:
+    _, result, _ = trained
+    values = curve(result, BALANCED)
+    assert result["best_step"] == max(values, key=values.get)
+    assert result["best_value"] == max(values.values())
+    assert result["base_value"] == values[0]
+    assert result["best_value"] > result["base_value"]
+
+
+def test_balanced_is_the_mean_of_the_levels(trained) -> None:
+    _, result, _ = trained
+    levels = [curve(result, f"ndcg@10:{level}") for level in ("area", "criterion")]
+    for step, value in curve(result, BALANCED).items():
+        assert value == pytest.approx((levels[0][step] + levels[1][step]) / 2)
+
+
+def test_learning_rate_warms_up_and_decays_linearly(trained) -> None:
+    """12 steps, 10 % warm-up rounded up = 2. The rate of a step is the one before the schedule moves:
+
+    step 1: 0, step 2: 1/2 of 5e-3, step 3: 5e-3, then down by a tenth each: step 4: 9/10, ..., step 12: 1/10.
+    """
+    _, result, _ = trained
+    peak = 5e-3
+    expected = [0, peak / 2] + [peak * (12 - done) / 10 for done in range(2, 12)]
+    assert list(curve(result, "learning_rate").values()) == pytest.approx(expected)
+
+
+def test_kept_folder_carries_the_prompts_and_nothing_pickled(trained) -> None:
+    job, result, _ = trained
+    kept = job.folder / "kept"
+    config = json.loads((kept / "config_sentence_transformers.json").read_text())
+    assert config["prompts"] == {"query": "query: ", "document": "passage: "}
+    assert not [path for path in job.folder.rglob("*") if path.suffix in {".bin", ".pt", ".pth", ".pkl"}]
+    assert json.loads((job.folder / "result.json").read_text())["weights_sha256"] == result["weights_sha256"]
+    assert sorted(path.name for path in job.folder.iterdir()) == ["kept", "result.json"]
+
+
+def test_progress_lines_say_where_it_stands(trained) -> None:
+    _, _, lines = trained
+    text = "\n".join(lines)
+    assert "input: query: w0 w8" in text
+    assert "44 examples, batch 4 x 2 on cpu" in text
+    assert "bf16 is not supported" in text
+    last = next(line for line in reversed(lines) if "loss" in line)
+    for part in ("step 12/12", "loss ", "lr ", "examples/s", "ETA 00:00"):
+        assert part in last
+
+
+def test_second_run_returns_what_is_there(trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, result, _ = trained
+
+    def never(*_args: object) -> None:
+        raise AssertionError("nothing may be trained")
+
+    monkeypatch.setattr(fit_module, "_train", never)
+    assert fit(job, quiet) == json.loads(json.dumps(result))
+
+
+def test_other_recipe_trains_again(trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, _, _ = trained
+    monkeypatch.setattr(fit_module, "_train", lambda *_args: {"trained": "again"})
+    assert fit(replace(job, seed=7), quiet) == {"trained": "again"}
+
+
+def test_weights_that_do_not_reproduce_the_best_value_are_refused(
+    tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = toy_job(tmp_path, encoder, evaluate_every=6, max_epochs=1)
+    load = fit_module.load_encoder
+    monkeypatch.setattr(fit_module, "load_encoder", lambda spec, _weights: load(spec))
+    with pytest.raises(TrainingError, match="when loaded again"):
+        fit(job, quiet)
+    assert not (job.folder / "result.json").exists()
+
+
+@pytest.mark.parametrize("document_prompt", ["passage: ", ""])
+def test_prompts_stand_before_every_input(
+    tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch, document_prompt: str
+) -> None:
+    """In training, in validation and when the kept weights are tried: query words are w0 to w15, others w16 to w39."""
+    from sentence_transformers.sentence_transformer.modules import Transformer
+
+    seen: dict[bool, set[str]] = {True: set(), False: set()}
+    forward = Transformer.forward
+
+    def recording(self, features: dict, **kwargs: object) -> dict:
+        for text in self.tokenizer.batch_decode(features["input_ids"], skip_special_tokens=True):
+            seen[self.training].add(text)
+        return forward(self, features, **kwargs)
+
+    monkeypatch.setattr(Transformer, "forward", recording)
+    job = toy_job(tmp_path, encoder, evaluate_every=3, max_epochs=1)
+    fit(replace(job, spec=job.spec.model_copy(update={"document_prompt": document_prompt})), quiet)
+    in_front = document_prompt.replace(": ", " :")
+    for phase in (True, False):
+        queries = {text for text in seen[phase] if int(text.split("w")[1].split()[0]) < 16}
+        passages = seen[phase] - queries
+        assert queries
+        assert passages
+        assert all(text.startswith("query : w") for text in queries)
+        assert all(text.startswith(f"{in_front} w".lstrip()) for text in passages)
+
+
+def test_non_finite_loss_stops_before_the_step(
+    tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two micro-batches a step: the fifth belongs to step 3."""
+    from tendril_assets.training import loss
+
+    calls = []
+    honest = loss.info_nce
+
+    def patched(*args: object):
+        calls.append(1)
+        return honest(*args) * (float("nan") if len(calls) == 5 else 1.0)
+
+    monkeypatch.setattr(loss, "info_nce", patched)
+    job = toy_job(tmp_path, encoder, evaluate_every=1)
+    with pytest.raises(NonFiniteLoss, match=r"step 3, examples \[\d+, \d+, \d+, \d+\]") as caught:
+        fit(job, quiet)
+    assert caught.value.step == 3
+    (run,) = (job.folder / "runs").iterdir()
+    assert [path.name for path in run.glob("checkpoint-*")] == ["checkpoint-2"]
+    assert not (job.folder / "result.json").exists()
+
+
+def test_inputs_over_the_maximum_length_are_counted(tmp_path: Path, encoder: Path) -> None:
+    exchange = toy_exchange()
+    long = pl.DataFrame([("long", "g1", " ".join(["w20"] * 500))], schema=exchange.corpus.columns, orient="row")
+    longer = exchange._replace(corpus=pl.concat([exchange.corpus, long]))
+    result = fit(toy_job(tmp_path, encoder, longer, max_epochs=1, evaluate_every=6), quiet)
+    assert (result["truncated_inputs"], result["max_length"]) == (1, 32)
+
+
+def test_last_short_step_is_divided_by_its_true_size(tmp_path: Path, encoder_without_dropout: Path) -> None:
+    """7 examples in steps of 4 and batches of 2: the last step has a batch of 2 and one of 1.
+
+    The rate is so small that the weights stay, so 4 * (loss of step 1) + 3 * (loss of step 2) is the sum over all
+    rows, whatever their order. A mean of the two batch means would weigh the single row twice.
+    """
+    import torch
+
+    from tendril_assets.evaluation.dense import load_model
+    from tendril_assets.training.loss import info_nce
+
+    job = toy_job(
+        tmp_path, encoder_without_dropout, toy_exchange(7), learning_rate=1e-12, effective_batch=4, max_epochs=1
+    )
+    job = replace(job, spec=job.spec.model_copy(update={"batch": 2}))
+    losses = curve(fit(job, quiet), "loss")
+    model = load_model(job.spec)
+    train = read_exchange(job.exchange).train
+    embedded = [
+        torch.from_numpy(model.encode(train[name].to_list(), prompt="query: " if name == "query" else "passage: "))
+        for name in train.columns[2:]
+    ]
+    expected = info_nce(embedded[0], embedded[1], embedded[2:], 20.0).sum().item()
+    assert 4 * losses[1] + 3 * losses[2] == pytest.approx(expected, rel=1e-5)
+
+
+def test_splitting_a_batch_gives_the_same_training(tmp_path: Path, encoder_without_dropout: Path) -> None:
+    """8 at once and 2 x 4, without dropout: the same curve but for padding's rounding."""
+    curves = []
+    for batch in (8, 4):
+        job = toy_job(tmp_path / str(batch), encoder_without_dropout, max_epochs=1, learning_rate=1e-3)
+        job = replace(job, spec=job.spec.model_copy(update={"batch": batch}))
+        curves.append(list(curve(fit(job, quiet), "loss").values()))
+    assert curves[0] == pytest.approx(curves[1], rel=1e-3)
+
+
+def test_exchange_and_hash_are_untouched_by_training(trained) -> None:
+    job, result, _ = trained
+    assert result["data_hash"] == data_hash(read_exchange(job.exchange))
