@@ -153,7 +153,11 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             "anonymized_entities": TABLES["anonymized_entities"].frame(entities),
         }
         shares = label_shares(frames["anonymized_entities"])
-        jumps = _jumps(context, warehouse, collection, shares)
+        jumps = share_jumps(_shares_of_last_run(warehouse, collection), shares)
+        if jumps:
+            context.log.warning(
+                f"shares of masked labels jumped since the last run, look at a sample of texts: {jumps}"
+            )
         metadata = {
             "corpus": {"groups": frames["corpus"]["group_id"].n_unique(), "detector": anonymizer.identity},
             "passage_decisions": {"by_reason": counts(decisions, "reason")},
@@ -200,19 +204,15 @@ def _sampled_documents(warehouse: Warehouse, collection: str) -> pl.DataFrame:
     )
 
 
-def _jumps(
-    context: dg.AssetExecutionContext, warehouse: Warehouse, collection: str, shares: dict[str, float]
-) -> dict[str, float]:
-    """Labels whose share moved by more than ``LABEL_SHARE_JUMP`` since the last run, with the change; also logged."""
-    if not warehouse.exists(collection, "anonymized_entities"):
-        return {}
-    before = label_shares(warehouse.load(collection, "anonymized_entities"))
+def share_jumps(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Labels whose share moved by more than ``LABEL_SHARE_JUMP``, with the change; none on a first run."""
     if not before:
         return {}
-    changes = {label: shares.get(label, 0.0) - before.get(label, 0.0) for label in {*shares, *before}}
-    jumps = {label: change for label, change in sorted(changes.items()) if abs(change) > LABEL_SHARE_JUMP}
-    if jumps:
-        context.log.warning(
-            f"shares of masked labels jumped since the last run: {jumps}; look at a sample of the texts"
-        )
-    return jumps
+    changes = {label: after.get(label, 0.0) - before.get(label, 0.0) for label in sorted({*after, *before})}
+    return {label: change for label, change in changes.items() if abs(change) > LABEL_SHARE_JUMP}
+
+
+def _shares_of_last_run(warehouse: Warehouse, collection: str) -> dict[str, float]:
+    if not warehouse.exists(collection, "anonymized_entities"):
+        return {}
+    return label_shares(warehouse.load(collection, "anonymized_entities"))

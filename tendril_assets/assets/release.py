@@ -14,11 +14,11 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judging import completeness
-from tendril_assets.corpus.anonymize import residual
+from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
-from tendril_assets.release.huggingface import Rows, published_rows
-from tendril_assets.release.invariants import BREACH_QUERIES, Breach, personal_breaches, sql_breaches
+from tendril_assets.release.huggingface import published_rows
+from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_cards import ModelInputs, model_card
 from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, write_release
@@ -26,7 +26,7 @@ from tendril_assets.release.report import ReportInputs, headline_measure, render
 from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts, write_atomically
-from tendril_assets.resources.frames import content_hash
+from tendril_assets.resources.detector import rule_detector
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -68,30 +68,17 @@ def release_inputs(
     frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
     rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
     breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
+    personal = personal_breaches(residual_in_documents(frames["corpus"], rule_detector(), artifacts))
     return ReleaseInputs(
         spec=spec,
         rows=rows,
         figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
-        breaches=[*breaches, *_personal_data(artifacts, frames["corpus"], rows)],
+        breaches=[*breaches, *personal],
         open_requests=completeness(warehouse, spec)["n_open"],
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
         sandbox=settings.is_sandbox,
     )
-
-
-def _personal_data(artifacts: Artifacts, corpus: pl.DataFrame, rows: Rows) -> list[Breach]:
-    """What the rule detector still finds. A corpus once found clean by this detector is not read again."""
-    from tendril_assets.resources.detector import rule_detector  # gheim is slow to import
-
-    detector = rule_detector()
-    key = f"{detector.identity}|{content_hash(TABLES['corpus'], corpus)}"
-    if artifacts.cached("clean_corpus", key) is not None:
-        return []
-    found = personal_breaches(rows.corpus, lambda text: (span.label for span in residual(text, detector)))
-    if not found:
-        artifacts.put("clean_corpus", key, b"clean")
-    return found
 
 
 def _with_row(warehouse: Warehouse, spec: CollectionSpec, release: Release) -> pl.DataFrame:

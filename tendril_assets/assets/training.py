@@ -7,6 +7,7 @@ a child process, so that a crash there takes no daemon down and the GPU pool nev
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
@@ -31,12 +32,17 @@ def _exchange_name(part: str) -> str:
     return f"training_{part}"
 
 
+def exchange_files(spec: CollectionSpec, artifacts: Artifacts) -> dict[str, Path]:
+    """Hand-over file of each part of ``ExchangeSet``."""
+    return {part: artifacts.exchange(spec.collection, _exchange_name(part)) for part in ExchangeSet._fields}
+
+
 def training_job(spec: CollectionSpec, artifacts: Artifacts, model: str) -> TrainingJob:
     """The job of one model of the specification, on the collection's hand-over files."""
     return TrainingJob(
         model=model,
         folder=artifacts.folder(spec.collection, "models", model),
-        exchange={part: artifacts.exchange(spec.collection, _exchange_name(part)) for part in ExchangeSet._fields},
+        exchange=exchange_files(spec, artifacts),
         recipe=spec.training,
         spec=spec.models[model],
         subsets=spec.subsets,
@@ -78,19 +84,19 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
         )
         leaked = set(warehouse.load(collection, "leakage", ["passage_id"])["passage_id"])
         examples = build_examples(qrels, corpus, queries, splits, leaked, spec.training, spec.seed)
-        exchange = exchange_set(
-            examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
-        )
-        require_levels(exchange, spec.subsets)
-        for part, frame in exchange._asdict().items():
-            artifacts.write_frame(collection, _exchange_name(part), frame)
-        metadata = {
-            "used_by_level": counts(examples.filter("used"), "level"),
-            "by_reason": counts(examples, "reason"),
-            "validation_queries": exchange.queries.height,
-            "validation_passages": exchange.corpus.height,
-            "data_hash": data_hash(exchange),
-        }
+        metadata = {"used_by_level": counts(examples.filter("used"), "level"), "by_reason": counts(examples, "reason")}
+        if spec.models:  # a collection that only publishes data needs no validation set
+            exchange = exchange_set(
+                examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
+            )
+            require_levels(exchange, spec.subsets)
+            for part, frame in exchange._asdict().items():
+                artifacts.write_frame(collection, _exchange_name(part), frame)
+            metadata |= {
+                "validation_queries": exchange.queries.height,
+                "validation_passages": exchange.corpus.height,
+                "data_hash": data_hash(exchange),
+            }
         yield from store(context, warehouse, spec, {"training_examples": examples}, {"training_examples": metadata})
 
     return write_training_examples
@@ -180,9 +186,10 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         pool="duckdb",
     )
     def trained_on_present_examples(warehouse: Warehouse, artifacts: Artifacts) -> dg.AssetCheckResult:
-        files = {part: artifacts.exchange(collection, _exchange_name(part)) for part in ExchangeSet._fields}
-        present = data_hash(read_exchange(files))
         trained = warehouse.load(collection, "trained_models", ["model", "data_hash"])
+        if trained.is_empty():
+            return dg.AssetCheckResult(passed=not spec.models, metadata={"stale": str(list(spec.models))})
+        present = data_hash(read_exchange(exchange_files(spec, artifacts)))
         stale = trained.filter(pl.col("data_hash") != present)["model"].to_list()
         return dg.AssetCheckResult(passed=not stale, metadata={"stale": str(stale), "data_hash": present})
 

@@ -2,11 +2,13 @@
 
 import codecs
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tendril_assets.corpus.blocks import BlockBuilder
 from tendril_assets.corpus.extraction import Limits, RawPages
+from tendril_assets.corpus.layout import CELL_SEPARATOR
 from tendril_assets.corpus.page_edges import repeated_edges
 from tendril_assets.corpus.textclean import flow
 
@@ -73,7 +75,6 @@ _INLINE = frozenset(
     }
 )
 _WRAPPED_AT = (40, 120)  # a page with its longest line in between was wrapped by hand; else each line is a paragraph
-_FULL_LINE = 0.6
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
@@ -139,16 +140,23 @@ def _unwrapped(lines: list[str]) -> str:
     paragraphs: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
-            paragraphs[-1].append(re.sub(r"\s*\t\s*", " | ", line.strip()))
+            paragraphs[-1].append(re.sub(r"\s*\t\s*", CELL_SEPARATOR, line.strip()))
         elif paragraphs[-1]:
             paragraphs.append([])
     width = max((len(line) for paragraph in paragraphs for line in paragraph), default=0)
     wrapped = _WRAPPED_AT[0] <= width <= _WRAPPED_AT[1]
     return "\n\n".join(
-        flow(paragraph, [wrapped and " | " not in line and len(line) >= _FULL_LINE * width for line in paragraph])
+        flow(paragraph, [wrapped and _is_full(a, b, width) for a, b in pairwise(paragraph)])
         for paragraph in paragraphs
         if paragraph
     )
+
+
+def _is_full(line: str, following: str, width: int) -> bool:
+    """Whether the next word would not have fitted into the line, so that the paragraph goes on; never in tables."""
+    if CELL_SEPARATOR in line or CELL_SEPARATOR in following:
+        return False
+    return len(line) + 1 + len(following.split(" ", 1)[0]) > width
 
 
 def read_html(path: Path, limits: Limits) -> RawPages:

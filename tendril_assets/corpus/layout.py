@@ -18,7 +18,7 @@ CELL_SEPARATOR = " | "
 _MIN_GUTTER = 1.0  # of the line height; word gaps of justified text stay below
 _MIN_PROSE_WORDS = 3.0
 _MIN_PROSE_LINE = 25  # characters
-_FULL_LINE = 0.6  # share of the paragraph's width a line reaches when the next one continues it
+_FULL_LINE = 0.6  # share of the longest line
 _MARKER = re.compile(r"(?:[•·▪◦‣■●*–—-]|\(?\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[a-zA-Z][.)]|§)\Z")
 
 
@@ -238,9 +238,7 @@ def _table(zone: list[Row], gaps: list[Gap], rules: Sequence[Rule]) -> str:
         band = sum(_middle(row) < y for y in ruled)
         continues = (band == band_of_last) if ruled else (not cells[0] and sum(map(bool, cells)) == 1)
         if table and continues:
-            table[-1] = [
-                flow([a, b], [True, True]) if a and b else a or b for a, b in zip(table[-1], cells, strict=True)
-            ]
+            table[-1] = [flow([a, b], [True]) if a and b else a or b for a, b in zip(table[-1], cells, strict=True)]
         else:
             table.append(cells)
         band_of_last = band
@@ -275,6 +273,12 @@ def _paragraphs(rows: list[Row]) -> list[str]:
 
 
 def _flowing(block: list[Span]) -> str:
-    left, right = min(line.x0 for line in block), max(line.x1 for line in block)
-    full = [line.x1 >= left + _FULL_LINE * (right - left) for line in block]
-    return flow([line.text for line in block], full)
+    right = max(line.x1 for line in block)
+    return flow([line.text for line in block], [_is_full(a, b, right) for a, b in pairwise(block)])
+
+
+def _is_full(line: Span, following: Span, right: float) -> bool:
+    """Whether the first word of the following line would not have fitted behind ``line``: the break is no author's."""
+    first_word = len(following.text.split(" ", 1)[0]) + 1
+    width = first_word * (following.x1 - following.x0) / len(following.text)
+    return line.x1 + 0.9 * width > right

@@ -54,7 +54,8 @@ STOP_WORDS = _list(
     luzern madame mail messieurs mobile monsieur natel objekt office ort pax platz planung platform post postfach
     projekt quartier rathaus ref referenz sa schule sekretariat service siedlung signora signore sitz spital stadt
     stiftung strasse sàrl tel telefax telefon telefono theater tiefbau tiefbauamt téléphone team ufficio universität
-    verein verwaltung ville zentrum zürich basel genève losanna lugano winterthur gasse weg frau mme mlle sig dr prof""",
+    verein verwaltung ville zentrum zürich basel genève losanna lugano winterthur gasse weg frau mme mlle
+    sig dr prof""",
 )
 # Roles, also as the end of a compound (Stadtpräsidentin, Oberbauleiter) ...
 ROLES = (

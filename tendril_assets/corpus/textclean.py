@@ -144,8 +144,8 @@ def _is_suspended(line: str) -> bool:
 def flow(lines: Sequence[str], full: Sequence[bool]) -> str:
     """Lines of one paragraph as flowing text.
 
-    ``full[i]`` says that line i reaches (about) the right margin, so that the next one continues it. A short line, or
-    one followed by a list item, ends with a line break; a word cut by a hyphen is mended in any case.
+    ``full[i]`` says that line i is full, so that line i + 1 continues it (the last line needs none). A line that is
+    not, or is followed by a list item, ends with a line break; a word cut by a hyphen is mended in any case.
     """
     text = ""
     for i, line in enumerate(lines):

@@ -44,7 +44,10 @@ def output_limit(body: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits of one run; None is none. ``max_usd`` needs the price of every model asked, by model name in ``prices``."""
+    """Limits of one run; None is none.
+
+    ``max_usd`` needs the price of every model asked, by model name in ``prices``.
+    """
 
     max_usd: Decimal | None = None
     max_calls: int | None = None
@@ -52,7 +55,10 @@ class Caps:
 
 
 class Purse:
-    """The run's money and calls. ``spent`` is known cost; ``pledged`` the worst case of what is in flight or unknown."""
+    """The run's money and calls.
+
+    ``spent`` is known cost; ``pledged`` the worst case of what is in flight or unknown.
+    """
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps

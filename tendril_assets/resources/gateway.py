@@ -9,15 +9,7 @@ from typing import Protocol
 import dagster as dg
 from pydantic import Field, field_validator
 
-from tendril_assets.resources.gateway_client import (
-    Caps,
-    Endpoint,
-    GatewayRequest,
-    Prices,
-    Progress,
-    RunSummary,
-    answer,
-)
+from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, Progress, RunSummary, answer
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 

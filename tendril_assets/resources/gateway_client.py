@@ -1,7 +1,7 @@
 """The gateway client: every request asked once, every outcome in the ledger.
 
-See ``gateway_worker`` for how requests are handed out, retried and stopped. The key and the texts are in no log line and in
-no exception.
+See ``gateway_worker`` for how requests are handed out, retried and stopped. The key and the texts are in no log line
+and in no exception.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import json
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Sized
 from dataclasses import replace
 from decimal import Decimal
 from types import FrameType
@@ -57,10 +57,10 @@ def answer(
 
     The caller leaves out what ``ledger.answered_keys()`` holds; a key that comes twice in ``requests`` is asked once.
     ``total`` is the number of requests where ``requests`` has no length. ``timeout_s`` bounds one attempt as a whole.
-    ``on_progress`` is called at most every half second, in this thread. ``stop``, SIGTERM and SIGINT (in the main thread)
-    end the run: nothing new is handed out, what is in flight is finished and stored, and a signal is then delivered to
-    its former handler; a second one abandons what is in flight. A cap ends the run the same way. In both cases the
-    summary says so in ``state`` and ``n_open``.
+    ``on_progress`` is called at most every half second, in this thread. ``stop``, SIGTERM and SIGINT (in the main
+    thread) end the run: nothing new is handed out, what is in flight is finished and stored, and a signal is then
+    delivered to its former handler; a second one abandons what is in flight. A cap ends the run the same way. In both
+    cases the summary says so in ``state`` and ``n_open``.
 
     Raises:
         InsufficientCredits: 402; ``n_open`` requests are left.
@@ -113,7 +113,7 @@ def fetch_prices(endpoint: Endpoint) -> dict[str, Prices]:
 
 
 @contextlib.contextmanager
-def _signals(run: Run) -> Iterator[list[int]]:
+def _signals(run: Run) -> Generator[list[int]]:
     """While open, SIGTERM and SIGINT end the run in order; yields those that came. Only the main thread can do this."""
     caught: list[int] = []
     if threading.current_thread() is not threading.main_thread():

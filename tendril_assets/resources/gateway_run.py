@@ -72,16 +72,18 @@ class Progress:
     def __str__(self) -> str:
         known = "" if self.open is None else f", {self.open:,} open"
         eta = "" if self.eta_s is None else f", {self.eta_s:,.0f} s to go"
-        return f"{self.done:,} done{known}, {self.failed:,} failed, {self.calls_per_s:,.1f} calls/s, {self.cost:.4f} USD{eta}"
+        pace = f"{self.calls_per_s:,.1f} calls/s, {self.cost:.4f} USD"
+        return f"{self.done:,} done{known}, {self.failed:,} failed, {pace}{eta}"
 
 
 @dataclass(frozen=True)
 class RunSummary:
     """What became of the requests of one run.
 
-    ``answered`` counts final answers (truncated and filtered ones among them), ``failed`` requests given up on, ``n_open``
-    everything without a final answer: failed, stopped or never handed out. ``calls`` are HTTP calls. ``cost`` sums what
-    the gateway named over ``cost_known`` replies; ``cost_unknown`` counts those where it did not say.
+    ``answered`` counts final answers (truncated and filtered ones among them), ``failed`` requests given up on,
+    ``n_open`` everything without a final answer: failed, stopped or never handed out. ``calls`` are HTTP calls.
+    ``cost`` sums what the gateway named over ``cost_known`` replies; ``cost_unknown`` counts those where it did not
+    say.
     """
 
     state: str
@@ -108,17 +110,17 @@ class RunSummary:
         """Raises IncompleteJudgments where requests are open."""
         if self.n_open:
             raise IncompleteJudgments(
-                f"{self.n_open:,} of {self.requests:,} requests have no answer ({self.state}). Run the step again: only they "
-                "are asked.",
+                f"{self.n_open:,} of {self.requests:,} requests have no answer ({self.state}). Run the step again: "
+                "only they are asked.",
                 self.n_open,
             )
 
     def __str__(self) -> str:
         statuses = ", ".join(f"{n:,} {status}" for status, n in self.by_status.items()) or "no reply"
         return (
-            f"{self.state}: {self.answered:,} of {self.requests:,} requests answered, {self.n_open:,} open, {self.calls:,} "
-            f"calls in {self.seconds:.1f} s ({statuses}); {self.cost} USD named by {self.cost_known:,} replies, unknown for "
-            f"{self.cost_unknown:,}"
+            f"{self.state}: {self.answered:,} of {self.requests:,} requests answered, {self.n_open:,} open, "
+            f"{self.calls:,} calls in {self.seconds:.1f} s ({statuses}); {self.cost} USD named by {self.cost_known:,} "
+            f"replies, unknown for {self.cost_unknown:,}"
         )
 
 

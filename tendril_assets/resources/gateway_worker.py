@@ -1,8 +1,8 @@
 """The workers of one run: bounded, each with a client and a connection of its own, over one iterator.
 
-Never a task per request, and never one connection pool for all workers: its scan grows with the square of the connections.
-Each outcome is in the ledger before its worker takes the next request. A run ends early by a *halt*: nothing new is handed
-out, waits between attempts are cut short, what is in flight is finished and stored.
+Never a task per request, and never one connection pool for all workers: its scan grows with the square of the
+connections. Each outcome is in the ledger before its worker takes the next request. A run ends early by a *halt*:
+nothing new is handed out, waits between attempts are cut short, what is in flight is finished and stored.
 """
 
 import asyncio
@@ -165,7 +165,9 @@ class Run:
                 verify=tls, limits=limits, headers=headers, timeout=timeout, trust_env=not self._endpoint.is_local
             ) as client:
                 while (ask := await self._take()) is not None:
-                    reply = await retrying(self._attempt, client, ask)
+                    reply = await self._attempt(client, ask)
+                    if reply.action is Action.RETRY:
+                        reply = await retrying(self._again, client, ask, [reply])
                     self._finish(ask, reply)
         except Exception as error:
             # Whatever ends one worker ends the run, and is raised once the others have stored what they have in flight.
@@ -249,6 +251,10 @@ class Run:
         self._remember(ask, reply)
         return reply
 
+    async def _again(self, client: httpx.AsyncClient, ask: _Ask, failed: list[Reply]) -> Reply:
+        """What tenacity calls: it is given the first failure as it happened, and pays its way only after one."""
+        return failed.pop() if failed else await self._attempt(client, ask)
+
     def _remember(self, ask: _Ask, reply: Reply) -> None:
         ask.add(reply)
         if reply.http_status == 429 and reply.retry_after is not None:
@@ -289,8 +295,9 @@ class Run:
         if self.tally.failed_in_a_row >= max(_DOWN, 2 * self._concurrency):
             last = reply.detail if reply.http_status is None else f"{reply.status}, HTTP status {reply.http_status}"
             message = (
-                f"{self.tally.failed_in_a_row} requests in a row failed at {self._endpoint.base_url} after all their attempts "
-                f"(the last: {last}): gateway or model seem to be down. Run the step again later: only open requests are asked."
+                f"{self.tally.failed_in_a_row} requests in a row failed at {self._endpoint.base_url} after all their "
+                f"attempts (the last: {last}): gateway or model seem to be down. Run the step again later: only open "
+                "requests are asked."
             )
             self.halt(states.FAILURES, GatewayError(message, status=reply.http_status))
 
@@ -336,8 +343,8 @@ def _refusal(reply: Reply, endpoint: Endpoint, ask: _Ask) -> GatewayError:
         message = f"{endpoint.base_url} answered 402, insufficient credits{said}. Add credits and run the step again."
         return InsufficientCredits(message, status=402)
     message = (
-        f"{endpoint.base_url} refused model {ask.request.body.get('model')!r} with status {reply.http_status}{said}. Asking "
-        "again does not change that: check base URL, key, model name and provider pin, then run the step again."
+        f"{endpoint.base_url} refused model {ask.request.body.get('model')!r} with status {reply.http_status}{said}. "
+        "Asking again does not change that: check base URL, key, model name and provider pin, then run the step again."
     )
     return GatewayRefused(message, status=reply.http_status)
 

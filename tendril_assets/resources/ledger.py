@@ -85,7 +85,8 @@ class Ledger:
         return keys
 
     def frame(self) -> pl.DataFrame:
-        """All entries with exactly the columns of table ``judge_calls``, by sequence. Raises LedgerError for a damaged line.
+        """All entries with exactly the columns of table ``judge_calls``, by sequence. Raises LedgerError for a damaged
+        line.
 
         Costs are rounded to the column's nine decimals; the ledger itself keeps them as charged.
         """
@@ -184,6 +185,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _damage(path: Path, number: int, reason: str) -> LedgerError:
     return LedgerError(
-        f"{path}, line {number} is damaged ({reason}). Restore the file from a copy, or take that line out: its request is "
-        f"then asked again. This program reads schema version {SCHEMA_VERSION}."
+        f"{path}, line {number} is damaged ({reason}). Restore the file from a copy, or take that line out: its "
+        f"request is then asked again. This program reads schema version {SCHEMA_VERSION}."
     )

@@ -1,8 +1,8 @@
 """One line of the reply ledger: its fields, its statuses and its JSON form.
 
-A line is one JSON object. ``v`` is the schema version; the other fields are the columns of ``judge_calls`` and ``detail``.
-``sequence`` is stored in the line, so that taking lines out of a segment renumbers nothing. ``cost`` is a decimal text:
-a binary float would not add up to the invoice. Times are UTC, without zone, to the microsecond.
+A line is one JSON object. ``v`` is the schema version; the other fields are the columns of ``judge_calls`` and
+``detail``. ``sequence`` is stored in the line, so that taking lines out of a segment renumbers nothing. ``cost`` is a
+decimal text: a binary float would not add up to the invoice. Times are UTC, without zone, to the microsecond.
 """
 
 import json
@@ -29,8 +29,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 class LedgerEntry:
     """The outcome of one request, after all attempts at it; the fields are explained in table ``judge_calls``.
 
-    ``cost``: USD over all attempts, None where the gateway did not say, 0 where it was free. ``detail``: of a failure, at
-    most the first 500 characters of the reply body. ``sequence`` is given by the writer.
+    ``cost``: USD over all attempts, None where the gateway did not say, 0 where it was free. ``detail``: of a failure,
+    at most the first 500 characters of the reply body. ``sequence`` is given by the writer.
 
     Raises ValueError for an unknown status, an empty key, a negative or non-finite cost, or a time without zone.
     """

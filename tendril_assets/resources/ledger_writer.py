@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,7 +62,7 @@ def whole_bytes(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Generator[None]:
     """Held for the moment in which segments are numbered or repaired, never while a segment is written."""
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -171,8 +171,8 @@ class LedgerWriter:
             self._segment = _Segment.begin(folder)
         except OSError as error:
             raise LedgerError(
-                f"the ledger folder {folder} cannot be written ({error.strerror}): replies that are paid for need a place. "
-                "Free some space or correct the permissions, then start again; nothing was asked."
+                f"the ledger folder {folder} cannot be written ({error.strerror}): replies that are paid for need a "
+                "place. Free some space or correct the permissions, then start again; nothing was asked."
             ) from error
         self._syncer = threading.Thread(target=self._sync_regularly, name="ledger-fsync", daemon=True)
         self._syncer.start()
@@ -204,7 +204,10 @@ class LedgerWriter:
             return last
 
     def close(self) -> None:
-        """Fsync and seal the segment; an empty one is removed. Raises LedgerError where something went wrong on the way."""
+        """Fsync and seal the segment; an empty one is removed.
+
+        Raises LedgerError where something went wrong on the way.
+        """
         if not self._open:
             return
         self._open = self._accepting = False
@@ -288,8 +291,8 @@ class LedgerWriter:
                 os.fsync(self._segment.descriptor)
             except OSError as error:
                 self._trouble = LedgerError(
-                    f"fsync of {self._segment.path} failed ({error.strerror}): the last second of answers may not survive "
-                    "a power cut. Look at the disk before going on."
+                    f"fsync of {self._segment.path} failed ({error.strerror}): the last second of answers may not "
+                    "survive a power cut. Look at the disk before going on."
                 )
 
 

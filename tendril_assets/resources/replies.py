@@ -1,8 +1,8 @@
 """Reading a gateway's reply: from HTTP status and body to what happened. No input makes these functions raise.
 
-The status is judged first, then the body: keep-alive noise before the JSON is skipped, an error object inside a 200 counts
-as the status it names, and a reply that was filtered, cut off or empty is told apart from an answer. The answer itself is
-not interpreted here; that is the parser's business, and a better parser must not cost new calls.
+The status is judged first, then the body: keep-alive noise before the JSON is skipped, an error object inside a 200
+counts as the status it names, and a reply that was filtered, cut off or empty is told apart from an answer. The answer
+itself is not interpreted here; that is the parser's business, and a better parser must not cost new calls.
 """
 
 import enum
@@ -82,7 +82,8 @@ def read_reply(http_status: int, body: bytes, retry_after: float | None = None) 
 def read_cost(value: Any) -> tuple[Decimal | None, str | None]:
     """A cost field as exact USD, and what was wrong with it.
 
-    0 is a price. None is unknown without complaint; text, NaN, infinite, negative or absurd figures are unknown with one.
+    0 is a price. None is unknown without complaint; text, NaN, infinite, negative or absurd figures are unknown with
+    one.
     """
     if value is None:
         return None, None

@@ -1,8 +1,9 @@
 """When a request is tried again, and how long is waited before it.
 
-Retried are 408, 409, 425, 429, every 5xx, cut connections and bodies that are no reply; the number of attempts depends on
-what went wrong, for some failures are paid for. Waiting is Retry-After where the gateway sent a readable one, otherwise
-exponential. The jitter is drawn by the request's key, so two requests never wait in step and a run can be repeated.
+Retried are 408, 409, 425, 429, every 5xx, cut connections and bodies that are no reply; the number of attempts depends
+on what went wrong, for some failures are paid for. Waiting is Retry-After where the gateway sent a readable one,
+otherwise exponential. The jitter is drawn by the request's key, so two requests never wait in step and a run can be
+repeated.
 """
 
 import hashlib
@@ -42,7 +43,8 @@ class RetryPolicy:
     """Attempts and waits, in seconds.
 
     ``attempts``: transport errors and error statuses. ``rate_limited``: 429, which says wait, not give up.
-    ``paid``: empty contents and bodies that are no reply, which may be charged each time. ``filtered``: at most one retry.
+    ``paid``: empty contents and bodies that are no reply, which may be charged each time. ``filtered``: at most one
+    retry.
     """
 
     attempts: int = 6

@@ -34,8 +34,8 @@ _WATCH_SECONDS = 0.5
 class StandInGateway:
     """A running stand-in gateway; use it as a context manager.
 
-    ``port`` 0 takes a free one. ``options`` are the fields of ``StandInOptions``. On Linux the child ends when the thread
-    that started it ends: enter it in a thread that lives as long as it is needed.
+    ``port`` 0 takes a free one. ``options`` are the fields of ``StandInOptions``. On Linux the child ends when the
+    thread that started it ends: enter it in a thread that lives as long as it is needed.
 
     Raises GatewayError where the child does not answer in ``start_s`` seconds, with the last lines it wrote.
     """
@@ -56,6 +56,11 @@ class StandInGateway:
     def api_key(self) -> str:
         return self.options.api_key or API_KEY
 
+    @property
+    def alive(self) -> bool:
+        """Whether the child runs; it may have been ended from outside."""
+        return self._process is not None and self._process.poll() is None
+
     def counters(self) -> dict[str, Any]:
         """``GET /counters``."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -66,7 +71,9 @@ class StandInGateway:
         with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
             ready, log = Path(folder) / "ready.json", Path(folder) / "log"
             with log.open("wb") as stream:
-                self._process = subprocess.Popen(self._command(ready), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream)
+                self._process = subprocess.Popen(
+                    self._command(ready), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                )
             try:
                 self.port = self._await_port(ready, log)
             except BaseException:
@@ -100,7 +107,14 @@ class StandInGateway:
         options = self.options
         command = [sys.executable, "-m", "tendril_assets.sandbox.gateway"]
         command += ["--port", str(self._requested_port), "--ready-file", str(ready), "--parent", str(os.getpid())]
-        command += ["--latency", str(options.latency_s), "--rate-limit", str(options.rate_limit), "--seed", str(options.seed)]
+        command += [
+            "--latency",
+            str(options.latency_s),
+            "--rate-limit",
+            str(options.rate_limit),
+            "--seed",
+            str(options.seed),
+        ]
         command += ["--wordy-share", str(options.wordy_share)]
         for kind, share in options.faults.items():
             command += ["--fault", f"{kind}={share}"]
@@ -138,7 +152,9 @@ def serve(options: StandInOptions | None = None, port: int = 0, ready_file: Path
     try:
         listener.bind((HOST, port))
     except OSError as error:
-        raise GatewayError(f"port {port} cannot be used: {error.strerror}. Name another, or 0 for a free one.") from error
+        raise GatewayError(
+            f"port {port} cannot be used: {error.strerror}. Name another, or 0 for a free one."
+        ) from error
     config = uvicorn.Config(
         create_app(options),
         access_log=False,

@@ -1,16 +1,16 @@
 """The stand-in gateway's web application: OpenRouter's chat-completions protocol, as far as a batch client sees it.
 
-``POST /api/v1/chat/completions``, ``GET /api/v1/models`` and ``GET /counters``. It answers by the stand-in judge, charges for
-tokens, keeps a prompt cache, limits the rate, runs out of credit and breaks in the ways gateways do, each by its share and
-by a hash of the request, so that a run can be repeated. It counts what it was asked: ``asked_twice`` is the number of
-requests whose very body had already been answered to the end. With a state file that count outlives the process.
+``POST /api/v1/chat/completions``, ``GET /api/v1/models`` and ``GET /counters``. It answers by the stand-in judge,
+charges for tokens, keeps a prompt cache, limits the rate, runs out of credit and breaks in the ways gateways do, each
+by its share and by a hash of the request, so that a run can be repeated. It counts what it was asked: ``asked_twice``
+is the number of requests whose very body had already been answered to the end. With a state file that count outlives
+the process.
 """
 
 import asyncio
 import hashlib
 import json
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from tendril_assets.sandbox.gateway_memory import Memory
 from tendril_assets.sandbox.stand_in_judge import reply_to
 
 FAULTS = (
@@ -42,16 +43,15 @@ PROMPT_NANO_USD = 100
 COMPLETION_NANO_USD = 400
 MODELS = ("z-ai/glm-5.3-flash", "deepseek/deepseek-v4-flash", "stand-in/judge")
 _CHARACTERS_PER_TOKEN = 4
-_HASH_BYTES = 16
 
 
 @dataclass(frozen=True)
 class StandInOptions:
     """How the gateway behaves.
 
-    ``latency_s``: delay of each answer. ``rate_limit``: requests per second, 0 is no limit. ``faults``: share of requests
-    by kind, see ``FAULTS``. ``credits``: answers until 402. ``api_key``: the only accepted key; None accepts any.
-    ``models``: those served, empty is any; others get 404. ``wordy_share``: see ``stand_in_judge.reply_to``.
+    ``latency_s``: delay of each answer. ``rate_limit``: requests per second, 0 is no limit. ``faults``: share of
+    requests by kind, see ``FAULTS``. ``credits``: answers until 402. ``api_key``: the only accepted key; None accepts
+    any. ``models``: those served, empty is any; others get 404. ``wordy_share``: see ``stand_in_judge.reply_to``.
     ``state``: file in which answered requests are remembered beyond the process.
     """
 
@@ -71,51 +71,6 @@ class StandInOptions:
             raise ValueError(f"unknown faults {', '.join(sorted(unknown))}; there are {', '.join(FAULTS)}")
         if any(share < 0 for share in self.faults.values()) or sum(self.faults.values()) > 1:
             raise ValueError("the shares of all faults together must lie between 0 and 1")
-
-
-class Memory:
-    """Bodies answered to the end, and how often one was asked again; written to the state file at once, if there is one."""
-
-    def __init__(self, state: Path | None) -> None:
-        self.answered: set[bytes] = set()
-        self.asked_twice = 0
-        self._descriptor: int | None = None
-        if state is None:
-            return
-        state.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(state, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        with open(self._descriptor, "rb", closefd=False) as stream:
-            for line in stream:
-                self._recall(line)
-        # A line cut short by a kill is ended here, so that the next one starts on its own.
-        if os.fstat(self._descriptor).st_size and os.pread(self._descriptor, 1, os.fstat(self._descriptor).st_size - 1) != b"\n":
-            os.write(self._descriptor, b"\n")
-
-    def note_request(self, body: bytes) -> bytes:
-        """Key of a body; counts it where it was answered before."""
-        key = hashlib.blake2b(body, digest_size=_HASH_BYTES).digest()
-        if key in self.answered:
-            self.asked_twice += 1
-            self._write(b"t", key)
-        return key
-
-    def note_answer(self, key: bytes) -> None:
-        if key not in self.answered:
-            self.answered.add(key)
-            self._write(b"a", key)
-
-    def _recall(self, line: bytes) -> None:
-        kind, _, key = line.strip().partition(b" ")
-        if len(key) != 2 * _HASH_BYTES:
-            return
-        if kind == b"a":
-            self.answered.add(bytes.fromhex(key.decode()))
-        elif kind == b"t":
-            self.asked_twice += 1
-
-    def _write(self, kind: bytes, key: bytes) -> None:
-        if self._descriptor is not None:
-            os.write(self._descriptor, kind + b" " + key.hex().encode() + b"\n")
 
 
 class StandIn:
@@ -236,7 +191,9 @@ class StandIn:
         else:
             data = self._completion(body, key, fault)
         if fault == "cut":
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(data))]})
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(data))]}
+            )
             await send({"type": "http.response.body", "body": data[: len(data) // 2], "more_body": True})
             return  # an application that ends here makes the server close the connection
         if fault in (None, "keep_alive", "truncated"):
@@ -298,7 +255,11 @@ class StandIn:
 def create_app(options: StandInOptions | None = None) -> Starlette:
     """The application; its ``StandIn`` is ``app.state.stand_in``."""
     stand_in = StandIn(options or StandInOptions())
-    pricing = {"prompt": f"{PROMPT_NANO_USD / 1e9:.10f}", "completion": f"{COMPLETION_NANO_USD / 1e9:.10f}", "request": "0"}
+    pricing = {
+        "prompt": f"{PROMPT_NANO_USD / 1e9:.10f}",
+        "completion": f"{COMPLETION_NANO_USD / 1e9:.10f}",
+        "request": "0",
+    }
 
     async def counters(_request: Request) -> JSONResponse:
         return JSONResponse(stand_in.counters())

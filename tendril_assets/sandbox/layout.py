@@ -1,5 +1,6 @@
 """Which documents a project has and what stands in them, before any file format."""
 
+import math
 import unicodedata
 from dataclasses import dataclass, field, replace
 
@@ -54,8 +55,8 @@ class Document:
 def documents_of(project: Project, passages: list[Passage]) -> list[Document]:
     """The project's documents; together they hold every passage once, and a few of them again (see ``_repeats``)."""
     names = _names(project)
-    shares = _split(passages, len(names))
     style = SPECIAL.get(project.position, "plain")
+    shares = _split(passages, len(names), 0.75 if style == "two_columns" else 0.5)
     documents = []
     for i, (name, share) in enumerate(zip(names, shares, strict=True)):
         body = share + (_repeats(project, shares[0]) if i == 1 else [])
@@ -82,11 +83,11 @@ def _names(project: Project) -> list[str]:
     return names
 
 
-def _split(passages: list[Passage], n: int) -> list[list[Passage]]:
-    """The first document gets half of the passages, the others share the rest evenly."""
+def _split(passages: list[Passage], n: int, share: float) -> list[list[Passage]]:
+    """The first document gets ``share`` of the passages, the others divide the rest evenly."""
     if n == 1:
         return [passages]
-    first = (len(passages) + 1) // 2
+    first = math.ceil(share * len(passages))
     rest = passages[first:]
     return [passages[:first], *(rest[i :: n - 1] for i in range(n - 1))]
 

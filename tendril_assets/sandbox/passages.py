@@ -102,7 +102,7 @@ def _pair_up(project: Project, area_id: str, cores: list[tuple[str, str]]) -> li
     while i < len(cores):
         criterion, template = cores[i]
         entity = f"{area_id}/c{i}"
-        text = _named(project, area_id, criterion, entity, _dressed(project, template, entity, tail=0.3))
+        text = _named(project, area_id, criterion, entity, template)
         criteria = [criterion]
         if i + 1 < len(cores) and draws.chance(f"{project.number}/{entity}/two", 0.15):
             i += 1
@@ -116,8 +116,8 @@ def _pair_up(project: Project, area_id: str, cores: list[tuple[str, str]]) -> li
     return found
 
 
-def _named(project: Project, area_id: str, criterion_id: str, entity: str, text: Text) -> Text:
-    """``text``, more often than not beside the catalog's own words, as buyers copy them into their tenders.
+def _named(project: Project, area_id: str, criterion_id: str, entity: str, template: str) -> Text:
+    """The requirement, more often than not beside the catalog's own words, as buyers copy them into their tenders.
 
     Without this no relevant passage would share a word with its query, and a lexical ranker would win nothing.
     """
@@ -126,11 +126,13 @@ def _named(project: Project, area_id: str, criterion_id: str, entity: str, text:
     area = areas()[area_id]
     criterion = next(c for c in area["criteria"] if c["id"] == criterion_id)
     share = draws.number(name, 0, 99)
-    if share < SHARE_TITLE:
+    titled = share < SHARE_TITLE
+    text = _dressed(project, template, entity, tail=0.3, lead=0.0 if titled else 0.2)
+    if titled:
         return text_of(project, draws.pick(f"{name}/title", TITLE_LEADS), f"{entity}/title", titel=area["title"]) + text
     if share < SHARE_TITLE + SHARE_CRITERION:
-        template = draws.pick(f"{name}/criterion", CRITERION_TAILS)
-        return text + text_of(project, template, f"{entity}/criterion", kriterium=criterion["text"])
+        quotation = draws.pick(f"{name}/criterion", CRITERION_TAILS)
+        return text + text_of(project, quotation, f"{entity}/criterion", kriterium=criterion["text"])
     if share < SHARE_TITLE + SHARE_CRITERION + SHARE_LEVEL:
         level = draws.pick(f"{name}/level", list(criterion["levels"].values()))
         return text_of(project, draws.pick(f"{name}/lead2", LEVEL_LEADS), f"{entity}/lead2", stufe=level) + text
@@ -143,11 +145,11 @@ def _own(project: Project, pool: list[str]) -> list[str]:
     return pool[cut:] if project.is_test else pool[:cut]
 
 
-def _dressed(project: Project, template: str, entity: str, tail: float) -> Text:
+def _dressed(project: Project, template: str, entity: str, tail: float, lead: float = 0.2) -> Text:
     draws = Draws("dress")
     name = f"{project.number}/{entity}"
     text = text_of(project, template, entity)
-    if draws.chance(f"{name}/lead", 0.2):
+    if draws.chance(f"{name}/lead", lead):
         text = text_of(project, draws.pick(f"{name}/lead", general()["leads"]), f"{entity}/lead") + text
     if draws.chance(f"{name}/tail", tail):
         text += text_of(project, draws.pick(f"{name}/tail", general()["tails"]), f"{entity}/tail")

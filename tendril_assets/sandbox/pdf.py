@@ -5,8 +5,12 @@
 
 import io
 import textwrap
+from functools import partial
+from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
+import reportlab
 from PIL import Image, ImageDraw, ImageFont
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.pdfencrypt import StandardEncryption
@@ -35,6 +39,8 @@ OWNER_PASSWORD = "Vergabe-2026"
 MARGIN = 24 * mm
 GUTTER = 8 * mm
 SCAN_SIZE = (900, 1270)
+# Comes with ReportLab and has the accented letters, unlike the default font of Pillow.
+SCAN_FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
 # Of a partial document, the section and with it the page that is a scan, without header and footer.
 PICTURE_PAGE = 2
 BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=11, leading=15, spaceAfter=10)
@@ -48,20 +54,6 @@ def pdf_bytes(document: Document, header: str) -> bytes:
     """The document as a PDF; ``header`` stands on top of every page, "Seite n von N" at the bottom."""
     if document.style == "scanned":
         return _scan(document)
-    total = _build(document, header, 0)[1]
-    return _build(document, header, total)[0]
-
-
-def _build(document: Document, header: str, total: int) -> tuple[bytes, int]:
-    def furniture(canvas: Canvas, template: BaseDocTemplate) -> None:
-        if document.style == "partial" and template.page == PICTURE_PAGE:
-            return
-        canvas.saveState()
-        canvas.setFont("Helvetica", 8)
-        canvas.drawString(MARGIN, A4[1] - 14 * mm, header)
-        canvas.drawString(MARGIN, 12 * mm, f"Seite {template.page} von {total}")
-        canvas.restoreState()
-
     encryption = None
     if document.style == "encrypted":
         encryption = StandardEncryption(USER_PASSWORD, OWNER_PASSWORD, canPrint=0, strength=128)
@@ -70,9 +62,35 @@ def _build(document: Document, header: str, total: int) -> tuple[bytes, int]:
     template = BaseDocTemplate(
         buffer, pagesize=A4, invariant=1, title=document.title, encrypt=encryption, pageCompression=1
     )
-    template.addPageTemplates(PageTemplate(frames=_frames(columns), onPage=furniture))
-    template.build(_story(document, columns))
-    return buffer.getvalue(), template.page
+    template.addPageTemplates(PageTemplate(frames=_frames(columns)))
+    bare = (PICTURE_PAGE,) if document.style == "partial" else ()
+    template.build(_story(document, columns), canvasmaker=partial(_PaperCanvas, header=header, bare_pages=bare))
+    return buffer.getvalue()
+
+
+class _PaperCanvas(Canvas):
+    """Holds the pages back until their number is known, then adds headers and footers, but for the ``bare_pages``."""
+
+    def __init__(self, *args: Any, header: str, bare_pages: tuple[int, ...], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._header = header
+        self._bare_pages = bare_pages
+        self._held: list[dict[str, Any]] = []
+
+    def showPage(self) -> None:
+        self._held.append(dict(self.__dict__))
+        self._startPage()
+
+    def save(self) -> None:
+        held = self._held
+        for number, state in enumerate(held, start=1):
+            self.__dict__.update(state)
+            if number not in self._bare_pages:
+                self.setFont("Helvetica", 8)
+                self.drawString(MARGIN, A4[1] - 14 * mm, self._header)
+                self.drawString(MARGIN, 12 * mm, f"Seite {number} von {len(held)}")
+            super().showPage()
+        super().save()
 
 
 def _frames(columns: int) -> list[Frame]:
@@ -146,5 +164,5 @@ def _picture(text: str) -> Image.Image:
     image = Image.new("1", SCAN_SIZE, 1)
     pen = ImageDraw.Draw(image)
     lines = [line for part in text.split("\n") for line in (textwrap.wrap(part, 72) or [""])]
-    pen.multiline_text((60, 60), "\n".join(lines), fill=0, font=ImageFont.load_default(20), spacing=8)
+    pen.multiline_text((60, 60), "\n".join(lines), fill=0, font=ImageFont.truetype(SCAN_FONT, 18), spacing=8)
     return image

@@ -57,10 +57,14 @@ def ahv_number(serial: int) -> str:
 
 
 def iban(entity: str) -> str:
-    """Swiss IBAN in groups of four; check digits by ISO 7064 MOD 97-10 over ``<account>CH00`` with C=12 and H=17."""
+    """The invented Swiss account named by ``entity``."""
     draws = Draws("iban")
     clearing = f"{draws.number(f'{entity}/clearing', 99_001, 99_989):05d}"
-    account = f"{draws.number(f'{entity}/account', 0, 10**12 - 1):012d}"
+    return swiss_iban(clearing, f"{draws.number(f'{entity}/account', 0, 10**12 - 1):012d}")
+
+
+def swiss_iban(clearing: str, account: str) -> str:
+    """IBAN in groups of four; check digits by ISO 7064 MOD 97-10 over the account and ``CH00`` (C is 12, H is 17)."""
     check = 98 - int(f"{clearing}{account}121700") % 97
     whole = f"CH{check:02d}{clearing}{account}"
     return " ".join(whole[i : i + 4] for i in range(0, len(whole), 4))

@@ -1,8 +1,8 @@
 """The stand-in's answers: a deterministic judge and an extractive summariser, both working from the prompt alone.
 
-The judge compares what it knows of the area asked for (``stand_in_knowledge``) with the words of the passage, and errs at
-a fixed rate by a hash of the pair. It is better than chance and worse than the sample's truth, as a language model is; it
-is no stand-in for one on any other collection.
+The judge compares what it knows of the area asked for (``stand_in_knowledge``) with the words of the passage, and errs
+at a fixed rate by a hash of the pair. It is better than chance and worse than the sample's truth, as a language model
+is; it is no stand-in for one on any other collection.
 """
 
 import functools
@@ -17,7 +17,6 @@ from tendril_assets.sandbox.stand_in_knowledge import Area, Criterion, knowledge
 
 SUMMARY_WORDS = 80
 _TAG = re.compile(r"<(query|passage|area)>(.*)</\1>", re.DOTALL)
-_WORD = re.compile(r"[^\W_]+(?:[-/][^\W_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 _LEVEL_NAMES = re.compile(r"^(?:Basis|Gute Praxis|Vorbild): ", re.MULTILINE)
 # Share of a query's telling words that must be an area's own for the area to be recognised.
@@ -37,8 +36,8 @@ class Answer:
 def reply_to(prompt: str, wordy_share: float = 0.0) -> Answer:
     """The answer to a prompt, told by its own delimiters: query and passage, or area.
 
-    ``wordy_share``: share of areas summarised at too great a length when first asked; an instruction after the area, as a
-    second request has one, is always obeyed.
+    ``wordy_share``: share of areas summarised at too great a length when first asked; an instruction after the area,
+    as a second request has one, is always obeyed.
     """
     parts: dict[str, str] = {}
     for match in _TAG.finditer(_last_block(prompt)):
@@ -100,13 +99,13 @@ def _opinion(query: str, passage: str) -> int:
 
 
 def _area_grade(topics: int, answered: int, around: int, shared: float) -> int:
-    if answered >= 3 and answered > around or (topics >= 2 and shared >= 4):
+    if (answered >= 3 and answered > around) or (topics >= 2 and shared >= 4):
         return 2
     return 1 if around >= 3 or answered >= 2 or topics >= 2 or (topics and shared >= 3) else 0
 
 
 def _criterion_grade(topics: int, own: int, best: int, literal: int) -> int:
-    if own >= 3 and own >= best or literal >= 4:
+    if (own >= 3 and own >= best) or literal >= 4:
         return 2
     return 1 if best >= 3 and (topics or best >= 4) else 0
 

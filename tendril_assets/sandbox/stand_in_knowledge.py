@@ -1,8 +1,8 @@
 """What the stand-in judge knows of the subject: the sample's areas and criteria, and some of the words around them.
 
-Its vocabulary comes from the topic lexicon and from the sample's own wordings, of which it knows a keyed part only, so that
-it misses some passages. A query is recognised by the catalogs' words; one of another collection is not, and the judge then
-has nothing but shared words to go by.
+Its vocabulary comes from the topic lexicon and from the sample's own wordings, of which it knows a keyed part only, so
+that it misses some passages. A query is recognised by the catalogs' words; one of another collection is not, and the
+judge then has nothing but shared words to go by.
 """
 
 import functools
@@ -23,13 +23,15 @@ _STEM_LETTERS = 6
 _MIN_LETTERS = 4
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_COMMON = frozenset(
-    "aber alle allen aller alles auch auf bei bis dass dem den denen der deren des dessen die dies diese diesem diesen "
-    "dieser dieses durch ein eine einem einen einer eines für gegen gemäss haben hat hier ihre ihrem ihren ihrer innert "
-    "jede jedem jeden jeder jedes kann kein keine keinem keinen können mehr mindestens höchstens mit muss müssen nach nicht "
-    "noch nur ob oder ohne sein seine seiner sich sie sind sollen soll sowie über und unter vom von vor wenn werden wird "
-    "wie wurde zum zur zwei zwischen anbieterin angebot auftraggeberin unternehmerin prozent".split()
-)
+_COMMON_WORDS = """
+aber alle allen aller alles auch auf bei bis dass dem den denen der deren des dessen die dies diese diesem
+diesen dieser dieses durch ein eine einem einen einer eines für gegen gemäss haben hat hier ihre ihrem ihren
+ihrer innert jede jedem jeden jeder jedes kann kein keine keinem keinen können mehr mindestens höchstens mit
+muss müssen nach nicht noch nur ob oder ohne sein seine seiner sich sie sind sollen soll sowie über und unter
+vom von vor wenn werden wird wie wurde zum zur zwei zwischen anbieterin angebot auftraggeberin unternehmerin
+prozent
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ def knowledge() -> Knowledge:
     sources = areas()
     prose = stems(" ".join(_texts(general()[pool] for pool in ("prose", "leads", "tails", "boilerplate"))))
     said = {
-        (area, c["id"]): _known(c["id"], c["relevant"] + c["held_out"]) for area, a in sources.items() for c in a["criteria"]
+        (area, c["id"]): _known(c["id"], c["relevant"] + c["held_out"])
+        for area, a in sources.items()
+        for c in a["criteria"]
     }
     around = {area: _known(area, a["partial"]) for area, a in sources.items()}
     common = _shared_by_many([*said.values(), *around.values()], limit=3) | prose

@@ -1,6 +1,7 @@
 """The corpus stage on a made-up collection: a temporary warehouse, real files, real child processes."""
 
 import hashlib
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from tendril_assets.assets.corpus import corpus_assets
+from tendril_assets.assets.corpus import corpus_assets, label_shares, share_jumps
 from tendril_assets.corpus.anonymize import PLACEHOLDER
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import HashKeyChanged
@@ -28,6 +29,14 @@ KONTAKT = (
 UNTERSCHRIFT = "Petra Odermatt leitet das Projekt und nimmt die Fragen der Anbietenden zur Ausschreibung entgegen."
 NUR_OFFERTE = "Die Ausschreibungsunterlagen dürfen nur für die Ausarbeitung des Angebots verwendet werden."
 KURZ = "Mail an: petra.odermatt@bsp.ch"  # masked: "Mail an: <EMAIL_1>", 18 characters
+
+KONTAKT_MASKED = "Auskunft erteilt Frau <PERSON_1>, Telefon <PHONE_1>, E-Mail <EMAIL_1>, während der Bürozeiten."
+PUBLISHED = {
+    HOLZ,
+    KONTAKT_MASKED,
+    "<PERSON_1> leitet das Projekt und nimmt die Fragen der Anbietenden zur Ausschreibung entgegen.",
+    SAND,
+}
 
 
 def spec(**changes) -> CollectionSpec:
@@ -97,13 +106,12 @@ class Home:
         return {text for (text,) in self.rows("corpus", "text")}
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
-    monkeypatch.setenv("TENDRIL_HASH_KEY", KEY)
-    monkeypatch.setenv("TENDRIL_WORKERS", "1")
-    monkeypatch.delenv("GHEIM_API_KEY", raising=False)
-    made = Home(tmp_path)
+def installation(root: Path, patch: pytest.MonkeyPatch) -> Home:
+    patch.setenv("TENDRIL_HOME", str(root))
+    patch.setenv("TENDRIL_HASH_KEY", KEY)
+    patch.setenv("TENDRIL_WORKERS", "1")
+    patch.delenv("GHEIM_API_KEY", raising=False)
+    made = Home(root)
     made.write("alpha", "a.txt", HOLZ, KONTAKT, UNTERSCHRIFT, KURZ)
     made.write("alpha", "b.txt", HOLZ)
     made.write("beta", "c.txt", NUR_OFFERTE, BETON)
@@ -115,12 +123,32 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return made
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    return installation(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dg.ExecuteInProcessResult]]:
+    """One run that several tests look at; none of them changes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = installation(tmp_path_factory.mktemp("built"), patch)
+        yield made, made.run()
+
+
 def checks(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     return {e.check_name: e.passed for e in result.get_asset_check_evaluations()}
 
 
-def test_the_whole_stage(home: Home) -> None:
-    home.run()
+def check_named(name: str, **changes) -> dg.AssetChecksDefinition:
+    return next(c for c in corpus_assets(spec(**changes)).checks if c.check_key.name == name)
+
+
+Built = tuple[Home, dg.ExecuteInProcessResult]
+
+
+def test_the_whole_stage(built: Built) -> None:
+    home, _ = built
     # sampled: all that are neither in the test collection nor removed
     assert {p for p, _ in home.rows("sampled_projects", "project", "rank")} == {"alpha", "beta", "gamma", "delta"}
     states = dict(home.rows("project_status", "project", "state"))
@@ -134,13 +162,7 @@ def test_the_whole_stage(home: Home) -> None:
     # HOLZ stands in two documents of alpha: one stays
     reasons = [reason for (reason,) in home.rows("passage_decisions", "reason")]
     assert sorted(r for r in reasons if r) == ["digits_or_symbols", "near_duplicate", "too_short"]
-    expected = {
-        HOLZ,
-        "Auskunft erteilt Frau <PERSON_1>, Telefon <PHONE_1>, E-Mail <EMAIL_1>, während der Bürozeiten.",
-        "<PERSON_1> leitet das Projekt und nimmt die Fragen der Anbietenden zur Ausschreibung entgegen.",
-        SAND,
-    }
-    assert home.texts() == expected
+    assert home.texts() == PUBLISHED
     ids = {(g, d, page) for g, d, page in home.rows("corpus", "group_id", "document_id", "page")}
     assert (HASHER.group("delta"), HASHER.document("delta", "d"), 3) in ids
     assert not {"alpha", "delta", "a.txt"} & {v for row in home.rows("corpus") for v in row}
@@ -150,8 +172,8 @@ def test_the_whole_stage(home: Home) -> None:
     assert counted == {"EMAIL": 2, "PERSON": 2, "PHONE": 1}
 
 
-def test_blocking_checks_pass_and_one_bad_document_is_only_a_row(home: Home) -> None:
-    result = home.run()
+def test_blocking_checks_pass_and_one_bad_document_is_only_a_row(built: Built) -> None:
+    home, result = built
     assert result.success
     found = checks(result)
     assert found["ids_are_unique_and_texts_within_bounds"]
@@ -159,9 +181,8 @@ def test_blocking_checks_pass_and_one_bad_document_is_only_a_row(home: Home) -> 
     assert found["nothing_removed_is_left"]
     # one of five documents without text: 0.2 is within the default limit of 0.2, and above 0.1
     assert found["most_documents_were_read"]
-    stricter = home.run(extraction={"max_failed_share": 0.1})
-    assert stricter.success
-    assert not checks(stricter)["most_documents_were_read"]
+    strict = check_named("most_documents_were_read", extraction={"max_failed_share": 0.1})
+    assert not strict(home.warehouse).passed
     [(_, error)] = [r for r in home.rows("project_status", "project", "last_error") if r[0] == "gamma"]
     assert error.startswith("broken.pdf: parse_failed")
 
@@ -185,26 +206,22 @@ def test_a_second_run_reads_and_masks_nothing(home: Home, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("kind", "raw", "gone"),
+    ("removals", "gone"),
     [
-        ("project", "delta", {SAND}),
-        ("project", HASHER.group("delta"), {SAND}),
-        ("document", "delta/d", {SAND}),
-        ("document", HASHER.document("delta", "d"), {SAND}),
-        ("passage", "delta/d/3/0", {SAND}),
-        ("passage", HASHER.passage("delta", "d", SAND), {SAND}),
         # the copy of a removed passage in another document of the project goes with it
-        ("passage", HASHER.passage("alpha", "b.txt", HOLZ), {HOLZ}),
+        ([("project", "delta"), ("passage", HASHER.passage("alpha", "b.txt", HOLZ))], {SAND, HOLZ}),
+        ([("project", HASHER.group("delta")), ("document", HASHER.document("alpha", "a.txt"))], PUBLISHED - {HOLZ}),
+        ([("document", "alpha/a.txt"), ("passage", "delta/d/3/0")], PUBLISHED - {HOLZ}),
     ],
 )
-def test_what_is_removed_is_in_no_table(home: Home, kind: str, raw: str, gone: set[str]) -> None:
-    home.run()
-    before = home.texts()
-    home.removals.append((kind, raw))
+def test_what_is_removed_is_in_no_table(home: Home, removals: list[tuple[str, str]], gone: set[str]) -> None:
+    home.removals += removals
     result = home.run()
     assert checks(result)["nothing_removed_is_left"]
-    assert home.texts() == before - gone
-    assert not gone & {text for (text,) in home.rows("passages", "text")}
+    assert home.texts() == PUBLISHED - gone
+    raw = " ".join(text for (text,) in home.rows("passages", "text"))
+    assert SAND not in raw
+    assert ("Odermatt" in raw) == (KONTAKT_MASKED not in gone)
 
 
 def test_another_secret_is_refused_before_anything_is_written(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,15 +239,15 @@ def test_personal_data_in_the_corpus_blocks(home: Home) -> None:
     corpus = home.warehouse.load("toy", "corpus")
     leaky = corpus.with_columns(text=pl.lit("Auskunft gibt Herr Odermatt, Telefon 031 322 11 11."))
     home.warehouse.replace("toy", {"corpus": leaky}, "test")
-    check = next(c for c in corpus_assets(spec()).checks if c.check_key.name == "no_residual_personal_data")
+    check = check_named("no_residual_personal_data")
     outcome = check(home.warehouse, home.artifacts)
     assert not outcome.passed
     assert check.check_key.asset_key == dg.AssetKey(["toy", "corpus"])
     assert "Odermatt" not in repr(outcome.metadata)
 
 
-def test_areas_come_by_quota_and_are_topped_up(home: Home) -> None:
-    home.run()
+def test_areas_come_by_quota_and_are_topped_up(built: Built) -> None:
+    home, _ = built
     rows = home.rows("project_areas", "project", "area", "criterion", "tier", "reason")
     assert ("alpha", "wood", "w1", "validated_relevant", "quota") in rows
     assert ("beta", "concrete", "c1", "unsure", "quota") in rows
@@ -248,3 +265,13 @@ def test_placeholders_of_two_documents_both_count_from_one(home: Home) -> None:
     home.run()
     numbers = {m[0] for text in home.texts() for m in PLACEHOLDER.finditer(text) if m[1] == "PERSON"}
     assert numbers == {"<PERSON_1>"}
+
+
+def test_a_label_share_that_jumps_is_named() -> None:
+    entities = TABLES["anonymized_entities"].frame(
+        [("p", "d", "URL", 1), ("p", "e", "PERSON", 2), ("q", "d", "URL", 1)]
+    )
+    assert label_shares(entities) == {"PERSON": 0.5, "URL": 0.5}  # 2 of 4 and 1 + 1 of 4
+    assert share_jumps({"PERSON": 0.5, "URL": 0.5}, {"PERSON": 0.75, "URL": 0.25}) == {"PERSON": 0.25, "URL": -0.25}
+    assert share_jumps({"PERSON": 0.5, "URL": 0.5}, {"PERSON": 0.55, "URL": 0.45}) == {}
+    assert share_jumps({}, {"PERSON": 1.0}) == {}

@@ -60,9 +60,7 @@ def test_mend_hyphens_leaves_other_line_breaks():
 
 
 def test_flow_breaks_after_short_lines_and_before_list_items():
-    text = flow(
-        ["Titel", "Ein langer Satz, der weiter-", "geht und", "a) eins", "b) zwei"], [False, True, True, True, True]
-    )
+    text = flow(["Titel", "Ein langer Satz, der weiter-", "geht und", "a) eins", "b) zwei"], [False, True, True, True])
     assert text == "Titel\nEin langer Satz, der weitergeht und\na) eins\nb) zwei"
 
 

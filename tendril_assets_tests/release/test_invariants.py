@@ -112,7 +112,9 @@ def test_verdicts_and_judgments_that_disagree_block_in_any_case(row: tuple[str, 
         require_complete(verdicts(row), 0, allow_incomplete=True)
 
 
-def test_personal_data_is_named_by_passage_and_label_not_by_text() -> None:
-    rows = pl.concat([corpus("d1"), corpus("d2", text="Mail an anna@example.ch")])
-    found = personal_breaches(rows, lambda text: ["email", "email"] if "@" in text else [])
-    assert found == [Breach("personal_data_email", "d2")]
+def test_personal_data_is_named_by_passage_and_label() -> None:
+    assert personal_breaches({"p-2": {"phone", "email"}, "p-1": {"email"}}) == [
+        Breach("personal_data_email", "p-1"),
+        Breach("personal_data_email", "p-2"),
+        Breach("personal_data_phone", "p-2"),
+    ]

@@ -14,7 +14,9 @@ def test_the_worst_case_counts_a_token_per_byte_and_the_whole_answer() -> None:
     assert prices.worst(BODY) == Decimal("0.671")
 
 
-@pytest.mark.parametrize("body", [{}, {"max_tokens": None}, {"max_tokens": 0}, {"max_tokens": True}, {"max_tokens": "10"}])
+@pytest.mark.parametrize(
+    "body", [{}, {"max_tokens": None}, {"max_tokens": 0}, {"max_tokens": True}, {"max_tokens": "10"}]
+)
 def test_a_body_without_a_bound_on_its_answer_is_refused(body: dict) -> None:
     with pytest.raises(SettingsError, match="max_tokens"):
         output_limit(body)

@@ -52,7 +52,7 @@ def test_without_a_key_only_asking_fails(tmp_path: Path) -> None:
         gateway.answer([request("k")], Ledger(tmp_path))
 
 
-@pytest.mark.parametrize("amount", ["0", "-1", "NaN", "viel", "1e400000000"])
+@pytest.mark.parametrize("amount", ["0", "-1", "NaN", "viel", "Infinity"])
 def test_a_cap_that_is_no_amount_is_refused(amount: str) -> None:
     with pytest.raises(ValueError, match="should be an amount in USD"):
         Gateway(base_url="https://host/api/v1", api_key="k", max_usd=amount)

@@ -1,14 +1,6 @@
-import errno
 import json
-import os
-import random
-import resource
 import shutil
-import signal
-import subprocess
-import sys
 import threading
-import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,24 +14,7 @@ from tendril_assets.errors import LedgerError
 from tendril_assets.resources.ledger import Ledger, LedgerEntry, LedgerWriter
 from tendril_assets.resources.ledger_writer import LINES_PER_SEGMENT, segments
 from tendril_assets.tables import TABLES
-
-MOMENT = datetime(2026, 11, 29, 20, 0, 0, 5, tzinfo=UTC)
-
-
-def entry(key: str = "k1", status: str = "answered", **fields: object) -> LedgerEntry:
-    defaults = {"purpose": "judge", "model": "toy/model", "attempts": 1, "seconds": 0.25, "called_at": MOMENT}
-    return LedgerEntry(request_key=key, status=status, **{**defaults, **fields})
-
-
-def write(folder: Path, *entries: LedgerEntry) -> None:
-    with Ledger(folder).writer() as writer:
-        for one in entries:
-            writer.append(one)
-
-
-def child(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+from tendril_assets_tests.resources.entries import MOMENT, entry, write
 
 
 def test_an_entry_comes_back_with_exactly_the_columns_of_judge_calls(tmp_path: Path) -> None:
@@ -68,7 +43,13 @@ def test_an_entry_comes_back_with_exactly_the_columns_of_judge_calls(tmp_path: P
 
 
 def test_unknown_and_free_costs_differ_and_sums_are_exact(tmp_path: Path) -> None:
-    write(tmp_path, entry("a", cost=Decimal("0.1")), entry("b", cost=Decimal("0.2")), entry("c", cost=Decimal(0)), entry("d"))
+    write(
+        tmp_path,
+        entry("a", cost=Decimal("0.1")),
+        entry("b", cost=Decimal("0.2")),
+        entry("c", cost=Decimal(0)),
+        entry("d"),
+    )
     frame = Ledger(tmp_path).frame()
     assert frame["cost"].to_list() == [Decimal("0.1"), Decimal("0.2"), Decimal(0), None]
     report = Ledger(tmp_path).verify()
@@ -249,7 +230,13 @@ def test_details_keep_500_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"status": "done"}, {"request_key": ""}, {"cost": Decimal(-1)}, {"cost": Decimal("NaN")}, {"called_at": datetime(2026, 1, 1)}],
+    [
+        {"status": "done"},
+        {"request_key": ""},
+        {"cost": Decimal(-1)},
+        {"cost": Decimal("NaN")},
+        {"called_at": datetime(2026, 1, 1)},
+    ],
 )
 def test_impossible_entries_are_refused(wrong: dict[str, object]) -> None:
     fields = {"request_key": "k", "purpose": "judge", "model": "m", "status": "answered", "attempts": 1, "seconds": 0.0}
@@ -267,155 +254,15 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
     seconds=st.floats(0, 1e4),
     moment=st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
 )
-def test_any_entry_survives_its_line(content: str | None, cost: Decimal | None, seconds: float, moment: datetime) -> None:
+def test_any_entry_survives_its_line(
+    content: str | None, cost: Decimal | None, seconds: float, moment: datetime
+) -> None:
     before = entry(content=content, cost=cost, seconds=round(seconds, 6), called_at=moment)
     line = before.to_line(7)
     assert line.count(b"\n") == 1
     after = LedgerEntry.from_line(line)
     assert (after.content, after.cost, after.seconds, after.called_at) == (content, cost, before.seconds, moment)
     assert after.sequence == 7
-
-
-APPEND = """
-import sys, datetime
-from pathlib import Path
-from tendril_assets.resources.ledger import Ledger, LedgerEntry
-with Ledger(Path(sys.argv[1])).writer() as writer:
-    i = 0
-    while True:
-        key = f"{sys.argv[2]}-{i}"
-        writer.append(LedgerEntry(request_key=key, purpose="judge", model="m", status="answered", attempts=1, seconds=0.1,
-            called_at=datetime.datetime.now(datetime.UTC), content="1" * (i % 300)))
-        print(key, flush=True)
-        i += 1
-"""
-
-
-def test_every_acknowledged_entry_survives_kill_9(tmp_path: Path) -> None:
-    acknowledged: set[str] = set()
-    draw = random.Random(42)
-    folder = tmp_path / "ledger"
-    for attempt in range(10):
-        said = tmp_path / "said"
-        with said.open("wb") as stream:
-            process = subprocess.Popen([sys.executable, "-c", APPEND, str(folder), str(attempt)], stdout=stream)
-        while said.stat().st_size == 0:
-            assert process.poll() is None
-            time.sleep(0.005)
-        time.sleep(draw.uniform(0.0, 0.05))
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-        # The last word may be cut short: only whole lines were acknowledged.
-        acknowledged.update(said.read_text().split("\n")[:-1])
-    ledger = Ledger(folder)
-    assert len(acknowledged) > 10
-    assert acknowledged <= ledger.answered_keys()
-    assert ledger.verify().is_sound
-    assert len(segments(folder)) == 10
-    # The space set aside for a full disk has no name, so nothing of it is left behind.
-    assert {path.suffix for path in folder.iterdir()} == {".jsonl", ""}
-
-
-def test_entries_are_fsynced_within_a_second_without_further_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced = threading.Event()
-    real = os.fsync
-
-    def watched(descriptor: int) -> None:
-        real(descriptor)
-        synced.set()
-
-    with Ledger(tmp_path).writer() as writer:
-        monkeypatch.setattr(os, "fsync", watched)
-        writer.append(entry())
-        assert synced.wait(1.5)
-
-
-def test_a_failing_fsync_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(_descriptor: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    writer = Ledger(tmp_path).writer()
-    writer.append(entry())
-    monkeypatch.setattr(os, "fsync", failing)
-    with pytest.raises(LedgerError, match="fsync"):
-        writer.close()
-
-
-FILL = """
-import sys, datetime
-from pathlib import Path
-from tendril_assets.errors import LedgerError
-from tendril_assets.resources.ledger import Ledger, LedgerEntry
-folder = Path(sys.argv[1])
-stored, warned = 0, None
-try:
-    with Ledger(folder).writer() as writer:
-        while stored < 100_000:
-            writer.append(LedgerEntry(request_key=f"k{stored}", purpose="judge", model="m", status="answered", attempts=1,
-                seconds=0.1, called_at=datetime.datetime.now(datetime.UTC), content="x" * 5000))
-            stored += 1
-            if writer.trouble and warned is None:
-                warned = stored
-except LedgerError as error:
-    print(error)
-report = Ledger(folder).verify()
-print("RESULT", stored, warned, report.entries, report.is_sound)
-"""
-
-
-def test_a_full_disk_leaves_room_for_the_answers_in_flight_and_loses_nothing(tmp_path: Path) -> None:
-    mount = ["unshare", "--user", "--map-root-user", "--mount"]
-    if shutil.which("unshare") is None or subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no user namespaces here, so no small file system can be mounted")
-    script = 'mount -t tmpfs -o size=6m tmpfs "$1" && exec "$2" -c "$3" "$1"'
-    command = [*mount, "sh", "-c", script, "sh", str(tmp_path), sys.executable, FILL]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "earlier lines are intact" in done.stdout, done.stderr
-    stored, warned, entries, sound = done.stdout.split("RESULT ")[1].split()
-    # 6 MiB less the 2 set aside hold about 760 entries of 5.4 kB; after the warning the reserve takes about 380 more.
-    assert 300 < int(stored) - int(warned) < 420
-    assert stored == entries
-    assert sound == "True"
-
-
-def test_an_entry_that_does_not_fit_is_an_error_and_the_earlier_ones_stay(tmp_path: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3 * 2**20, 3 * 2**20))
-
-    process = child(FILL, tmp_path, preexec_fn=limit)
-    output, errors = process.communicate(timeout=60)
-    assert "File too large" in output, errors
-    stored, _, entries, sound = output.split("RESULT ")[1].split()
-    assert int(stored) > 300
-    assert (stored, sound) == (entries, "True")
-
-
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(LedgerError, match="the ledger needs a folder"):
-        Ledger(tmp_path / "file")
-    with pytest.raises(LedgerError, match="nothing was asked"):
-        Ledger(tmp_path / "file" / "below").writer()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write read-only folders")
-def test_a_read_only_folder_can_be_read_and_not_written(tmp_path: Path) -> None:
-    write(tmp_path, entry("a"))
-    tmp_path.chmod(0o555)
-    try:
-        assert Ledger(tmp_path).answered_keys() == {"a"}
-        with pytest.raises(LedgerError, match="cannot be written"):
-            Ledger(tmp_path).writer()
-    finally:
-        tmp_path.chmod(0o755)
-
-
-def test_a_closed_writer_takes_nothing_more(tmp_path: Path) -> None:
-    writer = Ledger(tmp_path).writer()
-    writer.close()
-    writer.close()
-    with pytest.raises(LedgerError, match="closed"):
-        writer.append(entry())
 
 
 def test_verify_counts(tmp_path: Path) -> None:

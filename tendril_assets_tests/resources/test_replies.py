@@ -27,7 +27,17 @@ def test_keep_alive_noise_before_the_reply_is_skipped(noise: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n\n   \n", b": OPENROUTER PROCESSING\n\n", b": no newline", b"<html>ok</html>", b'{"choices": [', b"[]", b"1", b"null"],
+    [
+        b"",
+        b"\n\n   \n",
+        b": OPENROUTER PROCESSING\n\n",
+        b": no newline",
+        b"<html>ok</html>",
+        b'{"choices": [',
+        b"[]",
+        b"1",
+        b"null",
+    ],
 )
 def test_what_is_no_json_object_is_a_bad_body_and_worth_another_attempt(data: bytes) -> None:
     reply = read_reply(200, data)
@@ -154,13 +164,20 @@ def test_reasoning_is_not_read() -> None:
 
 
 def test_usage_and_route_are_taken_over() -> None:
-    usage = {"prompt_tokens": 194, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 100}, "cost": 0.00014}
+    usage = {
+        "prompt_tokens": 194,
+        "completion_tokens": 2,
+        "prompt_tokens_details": {"cached_tokens": 100},
+        "cost": 0.00014,
+    }
     reply = read_reply(200, body(model="toy/model-2", provider="p", usage=usage))
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens) == (194, 2, 100)
     assert (reply.answered_model, reply.provider, reply.cost) == ("toy/model-2", "p", Decimal("0.00014"))
 
 
-@pytest.mark.parametrize("usage", [None, [], "x", {"prompt_tokens": -1, "completion_tokens": "2", "cost": True}, {"prompt_tokens": 1.5}])
+@pytest.mark.parametrize(
+    "usage", [None, [], "x", {"prompt_tokens": -1, "completion_tokens": "2", "cost": True}, {"prompt_tokens": 1.5}]
+)
 def test_odd_usage_is_unknown(usage: object) -> None:
     reply = read_reply(200, body(usage=usage))
     assert (reply.status, reply.prompt_tokens, reply.completion_tokens, reply.cost) == ("answered", None, None, None)
@@ -182,7 +199,9 @@ def test_costs_of_case_8() -> None:
     assert [reply.warning is not None for reply in replies] == [False, False, False, False, True, True]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.1", True, [], Decimal("Infinity"), Decimal("-0.1"), 10**12])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), "0.1", True, [], Decimal("Infinity"), Decimal("-0.1"), 10**12]
+)
 def test_unusable_costs_are_unknown_with_a_warning(value: object) -> None:
     cost, warning = read_cost(value)
     assert cost is None
@@ -208,13 +227,21 @@ def test_only_the_first_500_characters_of_a_body_are_kept() -> None:
 
 
 def test_hostile_json_is_a_bad_body() -> None:
-    for data in (b"[" * 100_000, b'{"choices":' + b"9" * 10_000 + b"}", b"\xff\xfe{}", b'{"a":1e999999999999999999999}'):
+    for data in (
+        b"[" * 100_000,
+        b'{"choices":' + b"9" * 10_000 + b"}",
+        b"\xff\xfe{}",
+        b'{"a":1e999999999999999999999}',
+    ):
         assert read_reply(200, data).status == "bad_body"
 
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["content", "error", "code", "x"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "error", "code", "x"]), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 

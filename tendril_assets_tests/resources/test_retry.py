@@ -34,7 +34,20 @@ def test_seconds_and_dates_are_read_and_clamped(value: str, seconds: float) -> N
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "morgen", "9" * 5000, "1e3", "0x10", "nan", "inf", "12, 12", "Sun, 29 Nov 99999 20:00:00 GMT", "Sun, 99 Nov 2026", "١٢"],
+    [
+        None,
+        "",
+        "morgen",
+        "9" * 5000,
+        "1e3",
+        "0x10",
+        "nan",
+        "inf",
+        "12, 12",
+        "Sun, 29 Nov 99999 20:00:00 GMT",
+        "Sun, 99 Nov 2026",
+        "١٢",
+    ],
 )
 def test_what_cannot_be_read_leaves_the_back_off_to_the_caller(value: str | None) -> None:
     assert retry_after_seconds(value, NOW, cap=120) is None
@@ -53,7 +66,13 @@ def failure(status: str = "error", http_status: int | None = 502, retry_after: f
 
 def test_attempts_depend_on_what_failed_and_what_it_costs() -> None:
     policy = RetryPolicy(attempts=6, rate_limited=30, paid=3, filtered=2)
-    limits = [failure(), failure(http_status=None), failure(http_status=429), failure("empty", 200), failure("bad_body", 200)]
+    limits = [
+        failure(),
+        failure(http_status=None),
+        failure(http_status=429),
+        failure("empty", 200),
+        failure("bad_body", 200),
+    ]
     assert [policy.limit(reply) for reply in limits] == [6, 6, 30, 3, 3]
     assert policy.limit(failure("filtered", 200)) == 2
 

@@ -15,6 +15,8 @@ from tendril_assets.errors import GatewayError
 from tendril_assets.sandbox.gateway import StandInGateway, StandInOptions
 
 HEADERS = {"Authorization": "Bearer any"}
+# One client for all: making one loads the certificates, which takes longer than a request.
+CLIENT = httpx.Client(trust_env=False)
 
 
 def body(text: str = "Hallo", **fields: object) -> dict:
@@ -23,7 +25,7 @@ def body(text: str = "Hallo", **fields: object) -> dict:
 
 def post(gateway: StandInGateway, payload: object, headers: dict[str, str] | None = None) -> httpx.Response:
     url = f"{gateway.base_url}/chat/completions"
-    return httpx.post(url, json=payload, headers=HEADERS if headers is None else headers, trust_env=False)
+    return CLIENT.post(url, json=payload, headers=HEADERS if headers is None else headers)
 
 
 def test_a_completion_has_the_protocols_fields() -> None:
@@ -36,16 +38,16 @@ def test_a_completion_has_the_protocols_fields() -> None:
     assert (first["model"], first["provider"], first["object"]) == ("toy/model", "stand-in", "chat.completion")
     assert first["id"].startswith("gen-")
     usage = first["usage"]
-    # 84 characters in all, 4 a token; none cached yet; 100 nano-USD a token in, 400 out
-    assert len(pair) == 84
-    assert usage["prompt_tokens"] == 21
+    # 91 characters in all, 4 a token; none cached yet; 100 nano-USD a token in, 400 out
+    assert len(pair) == 91
+    assert usage["prompt_tokens"] == 23
     assert usage["prompt_tokens_details"] == {"cached_tokens": 0}
-    assert usage["cost"] == pytest.approx((21 * 100 + usage["completion_tokens"] * 400) / 1e9)
-    assert usage["total_tokens"] == 21 + usage["completion_tokens"]
+    assert usage["cost"] == pytest.approx((23 * 100 + usage["completion_tokens"] * 400) / 1e9)
+    assert usage["total_tokens"] == 23 + usage["completion_tokens"]
     # The prefix up to the passage, 43 characters, comes from the cache the second time: 11 tokens at a tenth.
     assert pair.index("<passage>") == 43
     assert second["usage"]["prompt_tokens_details"] == {"cached_tokens": 11}
-    assert second["usage"]["cost"] == pytest.approx((10 * 100 + 11 * 10 + usage["completion_tokens"] * 400) / 1e9)
+    assert second["usage"]["cost"] == pytest.approx((12 * 100 + 11 * 10 + usage["completion_tokens"] * 400) / 1e9)
     assert second["choices"] == first["choices"]
 
 
@@ -78,7 +80,7 @@ def test_unknown_models_and_wrong_keys() -> None:
 
 def test_prices_are_listed() -> None:
     with StandInGateway(models=("toy/model",)) as gateway:
-        listed = httpx.get(f"{gateway.base_url}/models", trust_env=False).json()["data"]
+        listed = CLIENT.get(f"{gateway.base_url}/models").json()["data"]
     assert listed == [
         {"id": "toy/model", "pricing": {"prompt": "0.0000001000", "completion": "0.0000004000", "request": "0"}}
     ]
@@ -91,7 +93,7 @@ def test_credit_runs_out_after_so_many_answers() -> None:
 
 
 def test_the_rate_is_limited_with_retry_after() -> None:
-    with StandInGateway(rate_limit=5) as gateway:
+    with StandInGateway(rate_limit=0.5) as gateway:
         responses = [post(gateway, body(str(i))) for i in range(8)]
     limited = [r for r in responses if r.status_code == 429]
     assert limited
@@ -121,9 +123,7 @@ def test_what_was_answered_and_is_asked_again_is_counted_beyond_the_process(tmp_
 def test_a_client_that_left_before_the_answer_may_ask_again() -> None:
     with StandInGateway(latency_s=0.4) as gateway:
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(
-                f"{gateway.base_url}/chat/completions", json=body(), headers=HEADERS, timeout=0.1, trust_env=False
-            )
+            CLIENT.post(f"{gateway.base_url}/chat/completions", json=body(), headers=HEADERS, timeout=0.1)
         time.sleep(0.6)
         assert gateway.counters()["abandoned"] == 1
         assert post(gateway, body()).status_code == 200
@@ -149,7 +149,9 @@ def test_faults_look_as_their_name_says(kind: str) -> None:
     assert response.content.startswith(start)
 
 
-@pytest.mark.parametrize(("kind", "reason"), [("truncated", "length"), ("filtered", "content_filter"), ("empty", "stop")])
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("truncated", "length"), ("filtered", "content_filter"), ("empty", "stop")]
+)
 def test_unfinished_replies(kind: str, reason: str) -> None:
     with StandInGateway(faults={kind: 1.0}) as gateway:
         (choice,) = post(gateway, body()).json()["choices"]
@@ -222,7 +224,7 @@ def test_it_dies_with_its_parent() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment)
     assert parent.stdout is not None
     port, pid = map(int, parent.stdout.readline().split())
-    assert httpx.get(f"http://127.0.0.1:{port}/counters", trust_env=False).status_code == 200
+    assert CLIENT.get(f"http://127.0.0.1:{port}/counters").status_code == 200
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     deadline = time.monotonic() + 5
@@ -230,7 +232,7 @@ def test_it_dies_with_its_parent() -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://127.0.0.1:{port}/counters", trust_env=False)
+        CLIENT.get(f"http://127.0.0.1:{port}/counters")
 
 
 def _lives(pid: int) -> bool:
@@ -250,7 +252,7 @@ def test_the_ready_file_names_the_port(tmp_path: Path) -> None:
             time.sleep(0.02)
         noted = json.loads(ready.read_text())
         assert noted["pid"] == process.pid
-        assert httpx.get(f"http://127.0.0.1:{noted['port']}/counters", trust_env=False).status_code == 200
+        assert CLIENT.get(f"http://127.0.0.1:{noted['port']}/counters").status_code == 200
     finally:
         process.terminate()
         process.wait()

@@ -27,7 +27,9 @@ def graded_pairs() -> Iterator[tuple[str, int, int]]:
         passages = passages_of(project)
         for area in project.depth:
             queries = [(AREA_LEVEL, area, summarise(f"{areas()[area]['title']}\n{areas()[area]['text']}"))]
-            queries += [(CRITERION_LEVEL, c["id"], criterion_query(area, c["id"]).text) for c in areas()[area]["criteria"]]
+            queries += [
+                (CRITERION_LEVEL, c["id"], criterion_query(area, c["id"]).text) for c in areas()[area]["criteria"]
+            ]
             for level, entity, text in queries:
                 for passage in passages:
                     yield level, passage.grade(level, entity), judge(text, passage.text.masked)
@@ -54,7 +56,10 @@ def test_the_judge_is_better_than_chance_and_worse_than_the_truth() -> None:
 
 @pytest.mark.parametrize("name", ["de_short", "de_medium", "de_long"])
 def test_it_reads_the_pair_out_of_every_guideline(name: str) -> None:
-    query, passage = area_query("hb_holz").text, "Es ist ausschliesslich FSC-zertifiziertes Schweizer Holz zu verwenden."
+    query, passage = (
+        area_query("hb_holz").text,
+        "Es ist ausschliesslich FSC-zertifiziertes Schweizer Holz zu verwenden.",
+    )
     answer = reply_to(prompt_of(render(load_guideline(name), query, passage)))
     assert answer.kind == "judge"
     assert parse_verdict(answer.text, "stop").grade == judge(query, passage)

@@ -1,0 +1,110 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tendril_assets.errors import GatewayError, IncompleteJudgments, SettingsError
+from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, fetch_prices
+from tendril_assets.sandbox.gateway import StandInGateway
+from tendril_assets_tests.resources.asking import PRICES, SECRET, ask, requests, stored
+from tendril_assets_tests.resources.http_stub import Scripted, StubGateway, reply
+
+# Case 13
+
+
+def test_a_cap_in_money_stops_before_it_is_exceeded(tmp_path: Path) -> None:
+    caps = Caps(max_usd=Decimal("0.0010"), prices=PRICES)
+    with StubGateway(lambda call: reply(cost=0.0003)) as gateway:
+        summary = ask(gateway, tmp_path, requests(10), concurrency=1, caps=caps)
+        assert len(gateway.calls) == 3
+    assert (summary.state, summary.answered, summary.n_open) == ("incomplete: budget", 3, 7)
+    with pytest.raises(IncompleteJudgments) as caught:
+        summary.require_complete()
+    assert caught.value.n_open == 7
+
+
+def test_calls_in_flight_count_at_their_worst(tmp_path: Path) -> None:
+    caps = Caps(max_usd=Decimal("0.0010"), prices=PRICES)
+    with StubGateway(lambda call: Scripted(200, reply(cost=0.0003).body, delay_s=0.05)) as gateway:
+        summary = ask(gateway, tmp_path, requests(10), concurrency=8, caps=caps)
+        assert len(gateway.calls) == 3
+    assert summary.cost == Decimal("0.0009")
+
+
+def test_cheaper_calls_than_feared_use_the_cap_to_the_end(tmp_path: Path) -> None:
+    # Worst case 0.0003, real cost 0.0001: after n calls another fits while 0.0001 n + 0.0003 <= 0.0010, so 8 go out.
+    caps = Caps(max_usd=Decimal("0.0010"), prices=PRICES)
+    with StubGateway(lambda call: reply(cost=0.0001)) as gateway:
+        summary = ask(gateway, tmp_path, requests(20), concurrency=8, caps=caps)
+        assert len(gateway.calls) == 8
+    assert summary.state == "incomplete: budget"
+
+
+def test_unknown_costs_count_at_their_worst(tmp_path: Path) -> None:
+    caps = Caps(max_usd=Decimal("0.0010"), prices=PRICES)
+    with StubGateway(lambda call: reply(cost="absent")) as gateway:
+        summary = ask(gateway, tmp_path, requests(10), concurrency=1, caps=caps)
+        assert len(gateway.calls) == 3
+    assert (summary.cost, summary.cost_unknown) == (0, 3)
+
+
+def test_retries_count_against_the_caps(tmp_path: Path) -> None:
+    with StubGateway(lambda call: Scripted(502)) as gateway:
+        summary = ask(gateway, tmp_path, requests(5), concurrency=1, caps=Caps(max_calls=4))
+        assert len(gateway.calls) == 4
+    assert (summary.state, summary.n_open) == ("incomplete: budget", 5)
+    assert stored(tmp_path) == {}  # cut short and free of charge: simply open
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_cap_in_calls_is_exact(tmp_path: Path, concurrency: int) -> None:
+    with StubGateway(lambda call: reply()) as gateway:
+        summary = ask(gateway, tmp_path, requests(50), concurrency=concurrency, caps=Caps(max_calls=17))
+        assert len(gateway.calls) == 17
+    assert (summary.answered, summary.n_open, summary.calls) == (17, 33, 17)
+
+
+def test_an_unknown_price_and_a_cap_in_money_refuse_to_start(tmp_path: Path) -> None:
+    caps = Caps(max_usd=Decimal(1), prices={})
+    with StubGateway(lambda call: reply()) as gateway:
+        with pytest.raises(SettingsError, match="the price of 'toy/model' is unknown"):
+            ask(gateway, tmp_path, requests(10), caps=caps)
+        assert gateway.calls == []
+
+
+def test_prices_come_from_the_gateway_where_none_are_named(tmp_path: Path) -> None:
+    with StandInGateway(models=("toy/model",)) as gateway:
+        prices = fetch_prices(Endpoint(gateway.base_url, SECRET))
+        assert prices == {"toy/model": Prices(Decimal("0.0000001"), Decimal("0.0000004"), Decimal(0))}
+        # k0: 2 bytes + 64 at 0.0000001, 10 tokens at 0.0000004: 0.0000106 in the worst case
+        assert ask(gateway, tmp_path, requests(1), caps=Caps(max_usd=Decimal("0.0000105"))).calls == 0
+        assert ask(gateway, tmp_path, requests(1), caps=Caps(max_usd=Decimal("0.0000106"))).calls == 1
+
+
+def test_a_gateway_without_a_price_list_is_an_error() -> None:
+    with StubGateway(lambda call: reply()) as gateway, pytest.raises(GatewayError, match="price list"):
+        fetch_prices(Endpoint(gateway.base_url, SECRET))
+
+
+def test_a_body_without_max_tokens_is_never_sent(tmp_path: Path) -> None:
+    body = {"model": "toy/model", "messages": []}
+    with StubGateway(lambda call: reply()) as gateway:
+        with pytest.raises(SettingsError, match="max_tokens"):
+            ask(gateway, tmp_path, [GatewayRequest("k", "judge", body)])
+        assert gateway.calls == []
+
+
+@pytest.mark.parametrize(
+    ("base_url", "key", "complaint"),
+    [
+        ("openrouter.ai/api/v1", SECRET, "should look like"),
+        ("ftp://host/api", SECRET, "should look like"),
+        ("https://user:pass@host/api", SECRET, "neither credentials"),
+        ("https://host/api?key=1", SECRET, "nor a query"),
+        ("https://host/api", "", "TENDRIL_LLM_API_KEY"),
+        ("https://host/api", "a\nb", "control characters"),
+    ],
+)
+def test_an_endpoint_that_cannot_work_is_refused(base_url: str, key: str, complaint: str) -> None:
+    with pytest.raises(SettingsError, match=complaint):
+        Endpoint(base_url, key)
