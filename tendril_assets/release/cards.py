@@ -24,6 +24,7 @@ SANDBOX_NOTE = (
     "> **Sandbox release.** Its identifiers were made with a public secret and protect nothing. "
     "It must not be published."
 )
+_ALL_LAST = [pl.col("level") == "all", pl.col("level")]
 
 
 class CardInputs(NamedTuple):
@@ -238,7 +239,7 @@ def _quality(agreement: pl.DataFrame) -> str:
     if not kappa.height:
         return "The judge was not measured against human annotators. The labels are weak supervision."
     rows = []
-    for level in kappa["level"].unique(maintain_order=True):
+    for level in kappa.sort(_ALL_LAST)["level"].unique(maintain_order=True):
         cells = [
             _agreement_cell(kappa.filter((pl.col("level") == level) & (pl.col("scale") == s)))
             for s in ("graded", "binary")
@@ -253,7 +254,7 @@ def _quality(agreement: pl.DataFrame) -> str:
     table = markdown_table(("Level", "Cohen's κ (0/1/2)", "Cohen's κ (relevant or not)"), rows)
     humans = agreement.filter(
         (pl.col("statistic") == "alpha") & (pl.col("scale") == "graded") & pl.col("value").is_not_null()
-    )
+    ).sort(_ALL_LAST)
     parts = listed([f"{figure(r['value'], 2)} ({named(r['level']).lower()})" for r in humans.iter_rows(named=True)])
     close = f"Krippendorff's α between the human annotators is {parts}. " if parts else ""
     return f"{text}\n\n{table}\n\n{close}The labels are noisy and should be treated as weak supervision."

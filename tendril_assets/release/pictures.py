@@ -60,9 +60,13 @@ def judge_agreement(agreement: pl.DataFrame) -> Picture | None:
     """Judge against curated labels beside the annotators among themselves. ``agreement``: table judge_agreement."""
     if not agreement.height:
         return None
+    # With two classes, quadratic weights change nothing: those figures stand in the table only.
+    twice = (pl.col("scale") == "binary") & (pl.col("statistic") == "kappa_quadratic")
     items = []
     for scale in ("graded", "binary"):
-        rows = agreement.filter(pl.col("scale") == scale).sort(pl.col("raters") == "annotators", "statistic", "level")
+        rows = agreement.filter((pl.col("scale") == scale) & ~twice).sort(
+            pl.col("raters") == "annotators", "statistic", "level"
+        )
         for i, r in enumerate(rows.iter_rows(named=True)):
             human = r["raters"] == "annotators"
             items.append(

@@ -281,7 +281,8 @@ class Run:
         return self.reason is not None or state.args[1].is_given_up(self._policy)
 
     def _wait(self, state: RetryCallState) -> float:
-        return self._policy.wait(state.outcome.result(), state.args[1].request.key, state.attempt_number)
+        ask: _Ask = state.args[1]
+        return self._policy.wait(ask.last or _UNASKED, ask.request.key, state.attempt_number)
 
     def _finish(self, ask: _Ask, reply: Reply) -> None:
         if ask.attempts == 0 or reply.action in (Action.NO_CREDIT, Action.REFUSED):

@@ -1,7 +1,6 @@
 import errno
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -16,12 +15,6 @@ from tendril_assets.errors import LedgerError
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.ledger_writer import segments
 from tendril_assets_tests.resources.entries import entry, write
-
-
-def child(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-
 
 APPEND = """
 import sys, datetime
@@ -128,13 +121,12 @@ def test_a_full_disk_leaves_room_for_the_answers_in_flight_and_loses_nothing(tmp
 
 
 def test_an_entry_that_does_not_fit_is_an_error_and_the_earlier_ones_stay(tmp_path: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3 * 2**20, 3 * 2**20))
-
-    process = child(FILL, tmp_path, preexec_fn=limit)
-    output, errors = process.communicate(timeout=60)
-    assert "File too large" in output, errors
-    stored, _, entries, sound = output.split("RESULT ")[1].split()
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (3 * 2**20, 3 * 2**20))"
+    done = subprocess.run(
+        [sys.executable, "-c", limit + FILL, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert "File too large" in done.stdout, done.stderr
+    stored, _, entries, sound = done.stdout.split("RESULT ")[1].split()
     assert int(stored) > 300
     assert (stored, sound) == (entries, "True")
 

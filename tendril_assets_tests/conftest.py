@@ -1,0 +1,41 @@
+"""One finished demo for all tests that look at one: it takes minutes, and being killed three times is part of it."""
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tendril_assets_tests.demo import DemoRun, demo_killed_at, processes_using, tendril
+
+
+class FinishedDemo(NamedTuple):
+    home: Path
+    killed: tuple[str, ...]
+    finished: DemoRun
+    left_over: tuple[str, ...]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedDemo:
+    """The demo, killed while reading documents, while judging and while training, then run to its end."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    left_over: list[str] = []
+    killed = []
+    # While the first documents are read; in the middle of the paid requests; after the first training checkpoint.
+    for pattern in (
+        r"document_status__passages: .* to read",
+        r"judge_replies: .*[1-9][\d,]* done, [1-9][\d,]* open",
+        r"models__minilm: step 9/",
+    ):
+        killed.append(demo_killed_at(home, pattern))
+        left_over += _after_a_moment(home)
+    return FinishedDemo(home, tuple(killed), tendril(home, "demo"), tuple(left_over))
+
+
+def _after_a_moment(home: Path) -> list[str]:
+    for _ in range(50):
+        if not processes_using(home):
+            return []
+        time.sleep(0.1)
+    return processes_using(home)

@@ -1,0 +1,99 @@
+"""Driving ``tendril demo`` as a user does: as a process, killed without warning where the test says so."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_S = 900
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    output: str
+    code: int
+
+    @property
+    def requests(self) -> int:
+        """Requests the stand-in gateway saw in this run."""
+        return int(self._figure(r"requests sent to the gateway: ([\d,]+) in this run"))
+
+    @property
+    def asked_twice(self) -> int:
+        """Answered requests asked again, over all runs on the same home."""
+        return int(self._figure(r"answered ones asked twice: ([\d,]+)"))
+
+    @property
+    def seconds(self) -> int:
+        return int(self._figure(r"finished \d+ steps in (\d+) s"))
+
+    def _figure(self, pattern: str) -> str:
+        found = re.search(pattern, self.output)
+        assert found, self.output[-3000:]
+        return found.group(1).replace(",", "")
+
+
+def environment(home: Path) -> dict[str, str]:
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("TENDRIL_", "DAGSTER_", "GHEIM_"))}
+    return {**keep, "TENDRIL_HOME": str(home), "COLUMNS": "200"}
+
+
+def tendril(home: Path, *arguments: str, timeout: float = LIMIT_S, cwd: Path | None = None) -> DemoRun:
+    """Run one command to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tendril_assets.cli", *arguments],
+        env=environment(home),
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return DemoRun(done.stdout, done.returncode)
+
+
+def demo_killed_at(home: Path, pattern: str) -> str:
+    """Start the demo and ``kill -9`` it when a line of its output matches; returns the output until then.
+
+    Fails where the demo ends before that line comes.
+    """
+    expression, lines = re.compile(pattern), []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tendril_assets.cli", "demo"],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        assert process.stdout
+        for line in process.stdout:
+            lines.append(line)
+            if expression.search(line):
+                os.kill(process.pid, signal.SIGKILL)
+                break
+        else:
+            raise AssertionError(f"no line matched {pattern!r}:\n{''.join(lines)[-3000:]}")
+        process.stdout.close()
+        process.wait(timeout=60)
+    return "".join(lines)
+
+
+def processes_using(home: Path) -> list[str]:
+    """Command lines of living processes that were started for this home."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or folder.name == str(os.getpid()):
+            continue
+        try:
+            environ = (folder / "environ").read_bytes()
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue
+        if f"TENDRIL_HOME={home}".encode() in environ.split(b"\0") and command:
+            found.append(command)
+    return found

@@ -1,0 +1,147 @@
+"""The whole graph on the sample, killed three times on the way, then looked at from every side."""
+
+import json
+import os
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+from tendril_assets.resources.ledger import Ledger
+from tendril_assets.tables import TABLES
+
+from tendril_assets_tests.conftest import FinishedDemo
+from tendril_assets_tests.demo import tendril
+
+pytestmark = pytest.mark.demo
+
+
+@pytest.fixture(scope="module")
+def snapshot(demo: FinishedDemo) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(str(demo.home / "snapshot.duckdb"), read_only=True)
+    connection.execute("USE tenders")
+    return connection
+
+
+def one(snapshot: duckdb.DuckDBPyConnection, statement: str) -> tuple:
+    row = snapshot.execute(statement).fetchone()
+    assert row is not None
+    return row
+
+
+def test_it_goes_on_after_every_kill_and_ends_well(demo: FinishedDemo) -> None:
+    assert demo.finished.code == 0, demo.finished.output[-4000:]
+    assert "check failed" not in demo.finished.output or "ERROR" not in demo.finished.output
+    assert demo.left_over == ()
+    assert all("was cut off earlier" in later for later in (*demo.killed[1:], demo.finished.output))
+
+
+def test_no_answered_request_was_asked_twice(demo: FinishedDemo) -> None:
+    assert demo.finished.asked_twice == 0
+    report = Ledger(demo.home / "ledger").verify()
+    assert report.is_sound
+    assert report.answered_twice == 0
+
+
+def test_training_went_on_from_its_checkpoint(demo: FinishedDemo) -> None:
+    assert re.search(r"resum\w+ .*step 8", demo.finished.output), demo.finished.output[-6000:]
+    steps = [int(n) for n in re.findall(r"models__minilm: step (\d+)/\d+ ", demo.finished.output)]
+    assert min(steps) == 9
+
+
+def test_a_second_run_sends_nothing_trains_nothing_and_is_quick(demo: FinishedDemo) -> None:
+    again = tendril(demo.home, "demo")
+    assert again.code == 0, again.output[-4000:]
+    assert (again.requests, again.asked_twice) == (0, 0)
+    assert not re.search(r"models__minilm: step \d+/", again.output)
+    assert again.seconds < 60
+
+
+def test_every_table_is_there_and_none_that_should_hold_rows_is_empty(snapshot: duckdb.DuckDBPyConnection) -> None:
+    empty_by_nature = {"delivered_passages"}
+    for name in TABLES:
+        (rows,) = one(snapshot, f"SELECT count(*) FROM {name}")
+        assert rows > 0 or name in empty_by_nature, name
+
+
+def test_the_fan_out_adds_up(snapshot: duckdb.DuckDBPyConnection) -> None:
+    judged, candidates, requests = one(
+        snapshot,
+        "SELECT (SELECT count(*) FROM judgments), (SELECT count(*) FROM candidates), "
+        "(SELECT count(DISTINCT request_key) FROM candidates)",
+    )
+    assert judged == candidates >= requests > 1000
+    calls = one(snapshot, "SELECT count(DISTINCT request_key) FROM judge_calls WHERE purpose = 'judge'")[0]
+    assert calls == requests
+
+
+def test_failures_are_never_grades(snapshot: duckdb.DuckDBPyConnection) -> None:
+    assert one(snapshot, "SELECT count(*) FROM judgments WHERE (status = 'ok') <> (grade IS NOT NULL)") == (0,)
+    assert one(snapshot, "SELECT count(*) FROM qrels ANTI JOIN judgments USING (query_id, passage_id)") == (0,)
+    accepted, qrels = one(
+        snapshot,
+        "SELECT (SELECT count(*) FROM judgments WHERE status = 'ok'), (SELECT count(*) FROM qrels)",
+    )
+    assert accepted == qrels
+
+
+def test_restricted_and_test_projects_stay_out(snapshot: duckdb.DuckDBPyConnection) -> None:
+    assert one(snapshot, "SELECT count(DISTINCT project) FROM restricted_projects")[0] >= 4
+    leaked = one(
+        snapshot,
+        "SELECT count(*) FROM corpus c JOIN sampled_projects s USING (group_id) "
+        "WHERE s.project IN (SELECT project FROM restricted_projects) OR s.project IN (SELECT project FROM test_projects)",
+    )
+    assert leaked == (0,)
+
+
+def test_fine_tuning_helps_on_the_test_collection(snapshot: duckdb.DuckDBPyConnection) -> None:
+    """On these invented texts and rule-made grades it should; the sign is asserted, not the size."""
+    base, tuned = one(
+        snapshot,
+        "SELECT max(value) FILTER (system = 'minilm_base'), max(value) FILTER (system = 'minilm_tuned') "
+        "FROM system_scores WHERE level = 'all' AND measure = 'ndcg@10'",
+    )
+    assert 0.2 < base < 0.9
+    assert tuned > base
+
+
+def test_money_is_known_and_exact(snapshot: duckdb.DuckDBPyConnection) -> None:
+    total, unknown = one(snapshot, "SELECT sum(cost), count(*) FILTER (cost IS NULL) FROM judge_calls")
+    assert isinstance(total, Decimal)
+    assert total > 0
+    assert unknown == 0
+
+
+def test_status_doctor_and_estimate_answer(demo: FinishedDemo, tmp_path: Path) -> None:
+    status = tendril(demo.home, "status", cwd=tmp_path)
+    assert status.code == 0, status.output
+    assert re.search(r"judge requests: [\d,]+, of which open: 0", status.output)
+    doctor = tendril(demo.home, "doctor", cwd=tmp_path)
+    assert doctor.code == 0, doctor.output
+    assert "problem" not in doctor.output
+    estimate = tendril(demo.home, "estimate", cwd=tmp_path)
+    assert estimate.code == 0, estimate.output
+    assert "0 open" in estimate.output
+
+
+def test_the_release_is_stamped_and_loads(demo: FinishedDemo) -> None:
+    (folder,) = (demo.home / "release" / "tenders").glob("[0-9]*")
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert manifest["sandbox"] is True
+    assert (folder / "README.md").read_text("utf-8").startswith("---\n")
+
+
+def test_nothing_half_written_is_left(demo: FinishedDemo) -> None:
+    left = [str(p) for p in demo.home.rglob("*") if p.name.endswith((".partial", ".tmp"))]
+    assert left == []
+
+
+def test_the_raw_names_of_persons_are_in_no_published_file(demo: FinishedDemo) -> None:
+    """E-mail addresses of the sample are invented under one domain ending; none of them is published."""
+    pattern = re.compile(rb"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+\.[a-z]{2,}")
+    for path in (demo.home / "release").rglob("*.jsonl"):
+        found = {m for m in pattern.findall(path.read_bytes())}
+        assert not found, (path, sorted(found)[:5])
+    assert os.path.getsize(demo.home / "reports" / "tenders.html") > 10_000
