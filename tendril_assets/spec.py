@@ -7,8 +7,10 @@ Misspelt fields are errors (``extra="forbid"``), with file and line, when the co
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
@@ -210,6 +212,16 @@ class CollectionSpec(_Part):
     def systems(self) -> tuple[str, ...]:
         """Ranked systems: BM25, each base model, each fine-tuned model."""
         return ("bm25", *(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
+
+
+def read_spec(path: Path, profile: str | None = None) -> CollectionSpec:
+    """The specification in a ``defs.yaml``, with the profile's overlay where the collection has one of that name.
+
+    Raises OSError or ValueError (with the field) where the file is missing or does not validate.
+    """
+    attributes = yaml.safe_load(path.read_text(encoding="utf-8"))["attributes"]
+    spec = CollectionSpec.model_validate(attributes)
+    return spec.with_profile(profile if profile in spec.profiles else None)
 
 
 def _overlay(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 from tendril_assets.errors import TendrilError
+from tendril_assets.judging.budget import estimate
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.gateway_client import fetch_prices
+from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
+from tendril_assets.spec import read_spec
 from tendril_assets.tables import TABLES
 
 SHOWN_MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10")
@@ -84,7 +88,15 @@ def show_status(settings: Settings, collection: str, console: Console) -> None:
         table.add_row(declared.stage, name, f"{sizes[name]:,}" if name in sizes else "[dim]not yet[/]")
     console.print(table)
     report = Ledger(settings.ledger).verify() if settings.ledger.is_dir() else None
-    console.print(f"ledger: {report if report else 'none yet'}", markup=False)
+    if report is None:
+        console.print("ledger: none yet")
+    else:
+        statuses = ", ".join(f"{status} {n:,}" for status, n in sorted(report.by_status.items()))
+        console.print(
+            f"ledger: {report.entries:,} replies in {report.segments} segments ({statuses}), {report.known_cost} USD known, "
+            f"{report.unknown_costs:,} of unknown cost{'' if report.is_sound else '; DAMAGED, see tendril doctor'}",
+            markup=False,
+        )
     if artifacts.exchange(collection, "judge_requests").exists():
         wanted = artifacts.read_frame(collection, "judge_requests")["request_key"]
         answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
@@ -101,6 +113,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
         ("DAGSTER_HOME", _check_dagster_home),
         ("landing folder", lambda: _check_landing(settings)),
         ("packages", _check_packages),
+        ("ledger", lambda: _check_ledger(settings.ledger)),
         ("gateway", lambda: _check_gateway(settings)),
     ]
     sound = True
@@ -144,6 +157,16 @@ def _check_landing(settings: Settings) -> str:
     raise TendrilError(f"TENDRIL_LANDING={settings.landing} does not exist")
 
 
+def _check_ledger(folder: Path) -> str:
+    if not folder.is_dir():
+        return "none yet"
+    report = Ledger(folder).verify()
+    if not report.is_sound:
+        places = [*(f"{name} line {line}" for name, line in report.damaged), *report.cut_short]
+        raise TendrilError(f"{folder}: damaged at {', '.join(places[:5])}; restore those segments from a backup")
+    return f"{report.entries:,} replies in {report.segments} segments, all readable"
+
+
 def _check_packages() -> str:
     missing = [n for n in ("torch", "sentence_transformers", "datasets", "gheim") if importlib.util.find_spec(n) is None]
     if missing:
@@ -161,3 +184,22 @@ def _check_gateway(settings: Settings) -> str:
     if not settings.api_key:
         raise TendrilError(f"{settings.base_url} is reachable, but TENDRIL_LLM_API_KEY is not set")
     return f"{settings.base_url} answers, a key is set"
+
+
+def show_estimate(settings: Settings, collection: str, console: Console) -> None:
+    """Calls, tokens and money of the open judge requests, priced by the gateway's own list where it can be reached."""
+    spec = read_spec(Path(__file__).parent / "defs" / collection / "defs.yaml", settings.profile)
+    requests = Artifacts(root=str(settings.artifacts)).read_frame(collection, "judge_requests")
+    answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
+    waiting = requests.filter(~pl.col("request_key").is_in(pl.Series(list(answered), dtype=pl.String).implode()))
+    try:
+        prices, listed = fetch_prices(Endpoint(settings.base_url, settings.api_key)), f"price list of {settings.base_url}"
+    except TendrilError as error:
+        prices, listed = {}, str(error)
+    figure = estimate(waiting, spec.judge.llm, prices)
+    console.print(f"{collection}: {requests.height:,} judge requests, {waiting.height:,} open ({spec.judge.llm.model})")
+    console.print(f"about {figure.prompt_tokens:,} prompt and {figure.completion_tokens:,} completion tokens")
+    if figure.usd is None:
+        console.print(f"price unknown: {listed}; that is not a price of zero", markup=False)
+    else:
+        console.print(f"about {figure.usd:.4f} USD, at most {figure.usd_cap:.4f} USD ({listed})", markup=False)

@@ -10,13 +10,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Protocol
 
 import polars as pl
-import yaml
 
-from tendril_assets.errors import SettingsError
 from tendril_assets.spec import LLMSpec
 
 CHARACTERS_PER_TOKEN = 3.0
@@ -24,8 +21,6 @@ CHARACTERS_PER_TOKEN = 3.0
 FRAMING_TOKENS = 10
 # Reply plus reasoning. None: a reply without reasoning of about a summary's length or less.
 COMPLETION_TOKENS = {None: 200, "none": 20, "minimal": 100, "low": 400, "medium": 1200, "high": 3000}
-_MILLION = Decimal(1_000_000)
-PRICES = Path(__file__).parent / "prices.yaml"
 
 
 class TokenPrice(Protocol):
@@ -37,15 +32,6 @@ class TokenPrice(Protocol):
     def completion(self) -> Decimal: ...
     @property
     def request(self) -> Decimal: ...
-
-
-@dataclass(frozen=True)
-class Price:
-    """A ``TokenPrice`` from the table in ``prices.yaml``."""
-
-    prompt: Decimal
-    completion: Decimal
-    request: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -81,25 +67,3 @@ def estimate(requests: pl.DataFrame, llm: LLMSpec, prices: Mapping[str, TokenPri
         fixed + completion * price.completion,
         fixed + calls * llm.max_tokens * price.completion,
     )
-
-
-def load_prices(path: Path = PRICES) -> dict[str, Price]:
-    """Prices from YAML: ``models: {<model id>: {prompt: USD, completion: USD}}`` per million tokens, as texts.
-
-    Raises:
-        SettingsError: unreadable, or a price that is no non-negative number.
-    """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        prices = {
-            model: Price(Decimal(entry["prompt"]) / _MILLION, Decimal(entry["completion"]) / _MILLION)
-            for model, entry in content["models"].items()
-        }
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
-        raise SettingsError(
-            f"price table {path}: {error!r}; it needs models: {{id: {{prompt: 'USD', completion: 'USD'}}}}"
-        ) from error
-    for model, price in prices.items():
-        if not (price.prompt.is_finite() and price.completion.is_finite() and min(price.prompt, price.completion) >= 0):
-            raise SettingsError(f"price table {path}: {model} must have finite prices of at least 0")
-    return prices

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-import yaml
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.errors import LandingError
 from tendril_assets.resources.warehouse import Warehouse
-from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec import read_spec
 from tendril_assets.tables import LANDING
 
 DEFS = Path(__file__).resolve().parents[2] / "tendril_assets" / "defs"
-SPEC = CollectionSpec.model_validate(yaml.safe_load((DEFS / "tenders" / "defs.yaml").read_text("utf-8"))["attributes"])
+SPEC = read_spec(DEFS / "tenders" / "defs.yaml")
 
 CATALOG = """\
 catalog: buildings

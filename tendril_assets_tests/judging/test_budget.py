@@ -3,14 +3,13 @@
 from decimal import Decimal
 
 import polars as pl
-import pytest
 
-from tendril_assets.errors import SettingsError
-from tendril_assets.judging.budget import Estimate, Price, estimate, load_prices
+from tendril_assets.judging.budget import Estimate, estimate
+from tendril_assets.resources.caps import Prices
 from tendril_assets.spec import LLMSpec
 
 REQUESTS = pl.DataFrame({"prompt_characters": [3000, 3001]})
-PRICES = {"toy/model": Price(Decimal("0.10e-6"), Decimal("0.40e-6"))}
+PRICES = {"toy/model": Prices(Decimal("0.10e-6"), Decimal("0.40e-6"))}
 
 
 def test_tokens_and_money_by_hand():
@@ -38,33 +37,5 @@ def test_nothing_open_costs_nothing():
 
 
 def test_a_price_per_request_is_added():
-    prices = {"toy/model": Price(Decimal(0), Decimal(0), Decimal("0.002"))}
+    prices = {"toy/model": Prices(Decimal(0), Decimal(0), Decimal("0.002"))}
     assert estimate(REQUESTS, LLMSpec(model="toy/model"), prices).usd == Decimal("0.004")
-
-
-def test_the_shipped_prices_load():
-    assert all(price.completion >= price.prompt > 0 for price in load_prices().values())
-
-
-def test_a_price_table_is_per_million_tokens(tmp_path):
-    path = tmp_path / "prices.yaml"
-    path.write_text("models: {toy/model: {prompt: '0.14', completion: '0.28'}}", encoding="utf-8")
-    assert load_prices(path) == {"toy/model": Price(Decimal("1.4e-7"), Decimal("2.8e-7"))}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "models: [",
-        "models: {m: {prompt: '1'}}",
-        "x: 1",
-        "models: {m: {prompt: '-1', completion: '1'}}",
-        "models: {m: {prompt: NaN, completion: '1'}}",
-        "models: {m: {prompt: 'much', completion: '1'}}",
-    ],
-)
-def test_a_malformed_price_table_is_refused(tmp_path, text):
-    path = tmp_path / "prices.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError, match="price table"):
-        load_prices(path)

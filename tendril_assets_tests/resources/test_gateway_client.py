@@ -176,10 +176,10 @@ def test_cut_connections_and_slow_replies_are_tried_again(tmp_path: Path) -> Non
         if call.attempt > 1:
             return good
         cut = call.body["messages"][-1]["content"] == "k0"
-        return Scripted(200, good.body, cut=True) if cut else Scripted(200, good.body, delay_s=0.6)
+        return Scripted(200, good.body, cut=True) if cut else Scripted(200, good.body, delay_s=2.5)
 
     with StubGateway(script) as gateway:
-        ask(gateway, tmp_path, requests(2), timeout_s=0.3)
+        ask(gateway, tmp_path, requests(2), timeout_s=1.0)
     assert [(e.status, e.attempts) for _, e in sorted(stored(tmp_path).items())] == [("answered", 2), ("answered", 2)]
 
 
