@@ -39,7 +39,9 @@ def main() -> None:
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--collection", default=DEFAULT_COLLECTION, show_default=True, help="Folder name under defs/.")(function)
+    return click.option("--collection", default=DEFAULT_COLLECTION, show_default=True, help="Folder name under defs/.")(
+        function
+    )
 
 
 def _prepare(settings: Settings) -> Settings:
@@ -57,7 +59,10 @@ def land_sandbox(target: Path) -> None:
     """Make the sample landing folder in a child process; it is the same bytes every time."""
     with console.status("writing the sample landing folder"):
         done = subprocess.run(
-            [sys.executable, "-m", "tendril_assets.sandbox.build", str(target)], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "tendril_assets.sandbox.build", str(target)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
     if done.returncode != 0:
         raise SettingsError(
@@ -156,17 +161,17 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
 def ui(port: int, host: str) -> None:
     """Start the Dagster UI (and, for the sample, the stand-in gateway) on the same data folder."""
     settings = _prepare(Settings.from_env())
-    from tendril_assets.running import ensure_dagster_home, end_dead_runs
+    from tendril_assets.running import end_dead_runs, ensure_dagster_home, shipped_file
 
     home = ensure_dagster_home(settings)
     import dagster as dg
 
     end_dead_runs(dg.DagsterInstance.get())
-    command = [
-        *(sys.executable, "-m", "dagster", "dev", "-m", "tendril_assets.definitions", "-a", "definitions"),
-        *("-h", host, "-p", str(port)),
-    ]
-    console.print(f"Dagster UI: http://{host}:{port} (data in {settings.home}, Dagster's own in {home}); stop with Ctrl-C")
+    workspace = shipped_file("workspace.yaml")
+    command = [sys.executable, "-m", "dagster", "dev", "-w", str(workspace), "-h", host, "-p", str(port)]
+    console.print(
+        f"Dagster UI: http://{host}:{port} (data in {settings.home}, Dagster's own in {home}); stop with Ctrl-C"
+    )
     if _wants_stand_in(settings) and settings.profile == SANDBOX_PROFILE:
         with _stand_in(settings) as gateway:
             _use(gateway)
@@ -212,7 +217,9 @@ def gateway(port: int) -> None:
     settings = _prepare(Settings.from_env())
     console.print("in the other terminal, before dagster dev:")
     console.print(f"  export TENDRIL_HOME={settings.home}", markup=False)
-    console.print(f"  export TENDRIL_LLM_BASE_URL=http://127.0.0.1:{port}/api/v1 TENDRIL_LLM_API_KEY=stand-in", markup=False)
+    console.print(
+        f"  export TENDRIL_LLM_BASE_URL=http://127.0.0.1:{port}/api/v1 TENDRIL_LLM_API_KEY=stand-in", markup=False
+    )
     state = settings.home / "stand_in_gateway.state"
     raise SystemExit(
         _supervise([sys.executable, "-m", "tendril_assets.sandbox.gateway", "--port", str(port), "--state", str(state)])

@@ -3,7 +3,6 @@
 The tables themselves are declared in ``tables``.
 """
 
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,12 @@ from tendril_assets.settings import Settings
 
 PID_TAG = "tendril/pid"
 START_TAG = "tendril/process_started"
+
+
+def shipped_file(name: str) -> Path:
+    """A top-level file of the project: in the checkout, or the copy inside the installed package."""
+    package = Path(__file__).resolve().parent
+    return next(p for p in (package / f"_{name}", package.parent / name) if p.is_file())
 
 
 def ensure_dagster_home(settings: Settings) -> Path:
@@ -38,10 +44,8 @@ def ensure_dagster_home(settings: Settings) -> Path:
         return home
     home = settings.home / "dagster"
     home.mkdir(parents=True, exist_ok=True)
-    package = Path(__file__).resolve().parent
-    shipped = next(p for p in (package / "_dagster.yaml", package.parent / "dagster.yaml") if p.is_file())
     if not (home / "dagster.yaml").exists():
-        shutil.copyfile(shipped, home / "dagster.yaml")
+        shutil.copyfile(shipped_file("dagster.yaml"), home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
     return home
 
@@ -106,7 +110,7 @@ class _Watcher:
         )
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[None]:
+    def following(self) -> Generator[None, None, None]:
         with self._progress:
             self._task = self._progress.add_task("starting", total=self._total, message="")
             thread = threading.Thread(target=self._follow, daemon=True)

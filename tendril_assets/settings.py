@@ -117,7 +117,9 @@ def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
         return default
     path = Path(text).expanduser()
     if not path.is_absolute():
-        raise SettingsError(f"{name}={text!r} is relative: give an absolute path, so that every process finds the same folder")
+        raise SettingsError(
+            f"{name}={text!r} is relative: give an absolute path, so that every process finds the same folder"
+        )
     return path
 
 

@@ -42,7 +42,9 @@ class ExtractionSpec(_Part):
     max_bytes: int = Field(100_000_000, ge=1)
     max_characters: int = Field(5_000_000, ge=1)
     max_garbled_share: float = Field(0.05, ge=0, le=1)
-    max_failed_share: float = Field(0.2, ge=0, le=1, description="share of documents without text above which a check fails")
+    max_failed_share: float = Field(
+        0.2, ge=0, le=1, description="share of documents without text above which a check fails"
+    )
 
 
 class NearDuplicateSpec(_Part):
@@ -123,7 +125,9 @@ class TrainingSpec(_Part):
     n_negatives: int = Field(3, ge=1)
     same_document_negatives: int = Field(2, ge=0)
     positive_grade: int = Field(2, ge=1)
-    max_examples_per_level: int | None = Field(None, ge=1, description="cap after balancing; the published set kept 4,500")
+    max_examples_per_level: int | None = Field(
+        None, ge=1, description="cap after balancing; the published set kept 4,500"
+    )
     bf16: bool = True
 
 
@@ -204,7 +208,9 @@ class CollectionSpec(_Part):
         if profile is None:
             return self
         if profile not in self.profiles:
-            raise ValueError(f"unknown profile {profile!r}; {self.collection} has: {', '.join(sorted(self.profiles)) or 'none'}")
+            raise ValueError(
+                f"unknown profile {profile!r}; {self.collection} has: {', '.join(sorted(self.profiles)) or 'none'}"
+            )
         merged = _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
         return CollectionSpec.model_validate(merged)
 

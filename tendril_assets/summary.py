@@ -44,7 +44,9 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
         for measure in SHOWN_MEASURES:
             table.add_column(measure, justify="right")
         for (system,), rows in scores.group_by("system", maintain_order=True):
-            cells = {row["measure"]: _interval(row["value"], row["low"], row["high"]) for row in rows.iter_rows(named=True)}
+            cells = {
+                row["measure"]: _interval(row["value"], row["low"], row["high"]) for row in rows.iter_rows(named=True)
+            }
             table.add_row(str(system), *(cells.get(m, "-") for m in SHOWN_MEASURES))
         console.print(table if scores.height else "nothing was evaluated: the landing folder has no test collection")
         _show_comparisons(warehouse, collection, console)
@@ -64,7 +66,9 @@ def _show_comparisons(warehouse: Warehouse, collection: str, console: Console) -
     for row in rows.iter_rows(named=True):
         interval = "" if row["low"] is None else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
         p = "" if row["p_holm"] is None else f", p = {row['p_holm']:.4f} after Holm"
-        console.print(f"nDCG@10 {row['system']} - {row['baseline']}: {row['difference']:+.3f}{interval}{p}", markup=False)
+        console.print(
+            f"nDCG@10 {row['system']} - {row['baseline']}: {row['difference']:+.3f}{interval}{p}", markup=False
+        )
 
 
 def show_status(settings: Settings, collection: str, console: Console) -> None:
@@ -108,7 +112,10 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     """One line per check; True where all passed."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
-        ("identifiers", lambda: f"secret of {len(settings.hash_key)} bytes{' (sandbox)' if settings.is_sandbox else ''}"),
+        (
+            "identifiers",
+            lambda: f"secret of {len(settings.hash_key)} bytes{' (sandbox)' if settings.is_sandbox else ''}",
+        ),
         ("data folder", lambda: _check_home(settings.home)),
         ("DAGSTER_HOME", _check_dagster_home),
         ("landing folder", lambda: _check_landing(settings)),
@@ -168,7 +175,9 @@ def _check_ledger(folder: Path) -> str:
 
 
 def _check_packages() -> str:
-    missing = [n for n in ("torch", "sentence_transformers", "datasets", "gheim") if importlib.util.find_spec(n) is None]
+    missing = [
+        n for n in ("torch", "sentence_transformers", "datasets", "gheim") if importlib.util.find_spec(n) is None
+    ]
     if missing:
         raise TendrilError(f"missing: {', '.join(missing)}; install the package again")
     extra = "with" if importlib.util.find_spec("reportlab") else "without"
@@ -193,11 +202,17 @@ def show_estimate(settings: Settings, collection: str, console: Console) -> None
     answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
     waiting = requests.filter(~pl.col("request_key").is_in(pl.Series(list(answered), dtype=pl.String).implode()))
     try:
-        prices, listed = fetch_prices(Endpoint(settings.base_url, settings.api_key)), f"price list of {settings.base_url}"
+        prices, listed = (
+            fetch_prices(Endpoint(settings.base_url, settings.api_key)),
+            f"price list of {settings.base_url}",
+        )
     except TendrilError as error:
         prices, listed = {}, str(error)
     figure = estimate(waiting, spec.judge.llm, prices)
     console.print(f"{collection}: {requests.height:,} judge requests, {waiting.height:,} open ({spec.judge.llm.model})")
+    if waiting.is_empty():
+        console.print("nothing is open, so nothing has to be paid")
+        return
     console.print(f"about {figure.prompt_tokens:,} prompt and {figure.completion_tokens:,} completion tokens")
     if figure.usd is None:
         console.print(f"price unknown: {listed}; that is not a price of zero", markup=False)

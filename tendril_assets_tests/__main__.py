@@ -42,7 +42,10 @@ def main() -> int:
             begin = time.monotonic()
             print(f"=== {name}", flush=True)
             code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-            print(f"=== {name}: {'ok' if code == 0 else f'failed ({code})'} in {time.monotonic() - begin:.0f} s", flush=True)
+            print(
+                f"=== {name}: {'ok' if code == 0 else f'failed ({code})'} in {time.monotonic() - begin:.0f} s",
+                flush=True,
+            )
             if code:
                 failed.append(name)
     finally:

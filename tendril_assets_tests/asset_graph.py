@@ -14,9 +14,7 @@ def describe(definitions: dg.Definitions) -> dict[str, dict[str, object]]:
     described: dict[str, dict[str, object]] = {}
     for key in sorted(graph.get_all_asset_keys(), key=lambda k: k.to_user_string()):
         node = graph.get(key)
-        checks = sorted(
-            f"{c.name}{' (blocking)' if graph.get_check_spec(c).blocking else ''}" for c in node.check_keys
-        )
+        checks = sorted(f"{c.name}{' (blocking)' if graph.get_check_spec(c).blocking else ''}" for c in node.check_keys)
         described[key.to_user_string()] = {
             "group": node.group_name,
             "kinds": sorted(node.kinds or ()),

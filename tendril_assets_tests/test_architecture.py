@@ -57,10 +57,7 @@ def imports(path: Path, *, lazy: bool = True) -> set[str]:
     if not lazy:
         inner = {id(n) for f in nodes if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(f)}
         typing_only = {
-            id(n)
-            for i in nodes
-            if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test)
-            for n in ast.walk(i)
+            id(n) for i in nodes if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test) for n in ast.walk(i)
         }
         nodes = [n for n in nodes if id(n) not in inner | typing_only]
     found: set[str] = set()

@@ -4,10 +4,10 @@ import json
 
 import dagster as dg
 import pytest
+
 from tendril_assets.assets.common import OWNERS, POOLS
 from tendril_assets.definitions import definitions
 from tendril_assets.tables import TABLES
-
 from tendril_assets_tests.asset_graph import SNAPSHOT, describe
 
 

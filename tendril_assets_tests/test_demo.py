@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.tables import TABLES
-
 from tendril_assets_tests.conftest import FinishedDemo
 from tendril_assets_tests.demo import tendril
 
@@ -142,6 +142,6 @@ def test_the_raw_names_of_persons_are_in_no_published_file(demo: FinishedDemo) -
     """E-mail addresses of the sample are invented under one domain ending; none of them is published."""
     pattern = re.compile(rb"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+\.[a-z]{2,}")
     for path in (demo.home / "release").rglob("*.jsonl"):
-        found = {m for m in pattern.findall(path.read_bytes())}
+        found = set(pattern.findall(path.read_bytes()))
         assert not found, (path, sorted(found)[:5])
     assert os.path.getsize(demo.home / "reports" / "tenders.html") > 10_000

@@ -11,6 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from rich.console import Console
+
 from tendril_assets.errors import SettingsError
 from tendril_assets.running import end_dead_runs, ensure_dagster_home, run_job
 from tendril_assets.settings import Settings

@@ -2,6 +2,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+
 from tendril_assets.errors import MissingHashKey, SettingsError
 from tendril_assets.settings import SANDBOX_HASH_KEY, Settings
 

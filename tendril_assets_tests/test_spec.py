@@ -1,5 +1,6 @@
 import pytest
 from pydantic import ValidationError
+
 from tendril_assets.spec import CollectionSpec
 
 MINIMAL = {
@@ -41,7 +42,9 @@ def test_what_does_not_fit_is_refused(changes: dict) -> None:
 def test_a_profile_overlays_deeply_but_replaces_models() -> None:
     base = spec(
         training={"learning_rate": 1e-5, "max_epochs": 2},
-        profiles={"small": {"training": {"max_epochs": 1}, "models": {"n": {**MINIMAL["models"]["m"], "dimensions": 4}}}},
+        profiles={
+            "small": {"training": {"max_epochs": 1}, "models": {"n": {**MINIMAL["models"]["m"], "dimensions": 4}}}
+        },
     )
     small = base.with_profile("small")
     assert small.training.max_epochs == 1

@@ -65,10 +65,12 @@ class Artifacts(dg.ConfigurableResource):
         return path
 
     def read_frame(self, collection: str, name: str, columns: list[str] | None = None) -> pl.DataFrame:
-        """One hand-over file, or some of its columns. Raises WarehouseError where the upstream step has not handed it over yet."""
+        """One hand-over file, or some of its columns. Raises WarehouseError where it has not been handed over yet."""
         path = self.exchange(collection, name)
         if not path.is_file():
-            raise WarehouseError(f"{collection}: the hand-over file {path} is missing; materialise the upstream asset first")
+            raise WarehouseError(
+                f"{collection}: the hand-over file {path} is missing; materialise the upstream asset first"
+            )
         return pl.read_parquet(path, columns=columns)
 
     def _cache_path(self, kind: str, key: str) -> Path:

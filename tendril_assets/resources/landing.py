@@ -37,24 +37,25 @@ class Problems:
         if self.found:
             shown = "; ".join(self.found[:MAX_SHOWN])
             more = f"; and {len(self.found) - MAX_SHOWN} more" if len(self.found) > MAX_SHOWN else ""
-            raise LandingError(f"{self.path}: {shown}{more}. Correct the file and materialise again; nothing was changed.")
+            raise LandingError(
+                f"{self.path}: {shown}{more}. Correct the file and materialise again; nothing was changed."
+            )
 
 
-def find(folder: Path, stem: str, suffixes: Collection[str], *, required: bool = True) -> Path | None:
-    """The one file ``folder/stem.<suffix>``.
-
-    Raises:
-        LandingError: none although required, or more than one.
-    """
+def find_optional(folder: Path, stem: str, suffixes: Collection[str]) -> Path | None:
+    """The one file ``folder/stem.<suffix>``, or None. Raises LandingError where there is more than one."""
     present = [p for s in sorted(suffixes) if (p := folder / f"{stem}.{s}").is_file()]
-    wanted = " or ".join(f"{stem}.{s}" for s in sorted(suffixes))
     if len(present) > 1:
         raise LandingError(f"{folder}: found {', '.join(p.name for p in present)}; keep exactly one of them")
-    if not present:
-        if required:
-            raise LandingError(f"{folder}: {wanted} is missing")
-        return None
-    return present[0]
+    return present[0] if present else None
+
+
+def find(folder: Path, stem: str, suffixes: Collection[str]) -> Path:
+    """The one file ``folder/stem.<suffix>``. Raises LandingError where there is none, or more than one."""
+    path = find_optional(folder, stem, suffixes)
+    if path is None:
+        raise LandingError(f"{folder}: {' or '.join(f'{stem}.{s}' for s in sorted(suffixes))} is missing")
+    return path
 
 
 def read_text(path: Path) -> str:
@@ -85,17 +86,23 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix == ".jsonl":
         yield from _json_rows(path, text)
         return
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path), strict=True)
     try:
         header = [name.strip() for name in next(reader)]
         for cells in reader:
             if not cells:
                 continue
             if len(cells) != len(header):
-                raise LandingError(f"{path}: row {reader.line_num}: {len(cells)} cells, but the header has {len(header)}")
+                raise LandingError(
+                    f"{path}: row {reader.line_num}: {len(cells)} cells, but the header has {len(header)}"
+                )
             yield reader.line_num, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise LandingError(f"{path}: row {reader.line_num}: {error}") from error
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix == ".tsv" else ","
 
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -162,10 +169,11 @@ def read_table(
                 problems.add(number, f"{', '.join(str(k) for k in key)} occurs already in row {seen[key]}")
             seen.setdefault(key, number)
         rows.append(tuple(values.values()))
-    if not header_checked and path.suffix == ".csv":
-        missing_header = [source[c.name] for c in columns if source[c.name] not in read_text(path).split("\n")[0]]
-        if missing_header:
-            raise LandingError(f"{path}: column {', '.join(missing_header)} is missing from the header")
+    if not header_checked and path.suffix in (".csv", ".tsv"):
+        header = next(csv.reader([read_text(path).split("\n")[0]], delimiter=_delimiter(path)))
+        missing = [source[c.name] for c in columns if not c.nullable and source[c.name] not in header]
+        if missing:
+            raise LandingError(f"{path}: column {', '.join(missing)} is missing from the header; nothing was changed")
     problems.raise_if_any()
     return pl.DataFrame(rows, schema={c.name: table.schema[c.name] for c in columns}, orient="row")
 

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from tendril_assets.errors import DatabaseLocked, WarehouseError
@@ -61,7 +61,7 @@ def holder_of(path: Path) -> dict[str, str | int]:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, purpose: str, timeout_s: float) -> Iterator[None]:
+def exclusive(path: Path, purpose: str, timeout_s: float) -> Generator[None, None, None]:
     """Hold the lock file exclusively.
 
     Raises:

@@ -9,7 +9,7 @@ want to stay use the published snapshot.
 import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,7 @@ _META = (
 def create_statements(collection: str, table: Table) -> list[str]:
     """DDL that replaces one table, comments included."""
     full = f"{sql.identifier(collection)}.{sql.identifier(table.name)}"
-    columns = ", ".join(
-        f"{sql.identifier(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns
-    )
+    columns = ", ".join(f"{sql.identifier(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns)
     return [
         f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(collection)}",
         f"CREATE OR REPLACE TABLE {full} ({columns})",
@@ -91,7 +89,7 @@ class Warehouse(DuckDBResource):
                 time.sleep(0.1)
 
     @contextlib.contextmanager
-    def _open(self, purpose: str, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _open(self, purpose: str, *, read_only: bool) -> Generator[duckdb.DuckDBPyConnection, None, None]:
         deadline = time.monotonic() + self.wait_s
         with exclusive(self._lock_path, purpose, self.wait_s):
             connection = self._connect(read_only=read_only, deadline=deadline)
@@ -102,7 +100,7 @@ class Warehouse(DuckDBResource):
                 connection.close()
 
     @contextlib.contextmanager
-    def transaction(self, collection: str, purpose: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def transaction(self, collection: str, purpose: str) -> Generator[duckdb.DuckDBPyConnection, None, None]:
         """One write transaction with the collection's schema as default; rolled back on any exception.
 
         Raises:
@@ -123,7 +121,7 @@ class Warehouse(DuckDBResource):
             connection.execute("COMMIT")
 
     @contextlib.contextmanager
-    def get_connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def get_connection(self) -> Generator[duckdb.DuckDBPyConnection, None, None]:
         """A read-write connection in one transaction, closed in any case, for users of the stock resource."""
         with self.transaction("main", "get_connection") as connection:
             yield connection

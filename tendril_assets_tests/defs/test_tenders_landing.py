@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.errors import LandingError
@@ -38,7 +39,8 @@ def folder(tmp_path: Path) -> Path:
     for name in ("documents/100", "catalogs", "test", "calibration"):
         (root / name).mkdir(parents=True)
     (root / "projects.csv").write_text(
-        "project,title,published,language,cpv\n100,Schulhaus,2026-03-31,de,45214200\n200,École,2026-04-01,fr,\n", "utf-8"
+        "project,title,published,language,cpv\n100,Schulhaus,2026-03-31,de,45214200\n200,École,2026-04-01,fr,\n",
+        "utf-8",
     )
     (root / "documents/100/a.txt").write_text("Die Anbieterin liefert Holz mit Label.", "utf-8")
     (root / "catalogs/buildings.yaml").write_text(CATALOG, "utf-8")
@@ -51,8 +53,12 @@ def folder(tmp_path: Path) -> Path:
     (root / "test/queries.jsonl").write_text(json.dumps(query), "utf-8")
     (root / "test/qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tt1\t2\nq1\tt2\t0\n", "utf-8")
     pair = {
-        **{"query_id": "q1", "passage_id": "t1", "level": "criterion", "query_text": "Holz"},
-        **{"passage_text": "Holz mit Label", "curated_grade": 2},
+        "query_id": "q1",
+        "passage_id": "t1",
+        "level": "criterion",
+        "query_text": "Holz",
+        "passage_text": "Holz mit Label",
+        "curated_grade": 2,
     }
     (root / "calibration/pairs.jsonl").write_text(json.dumps(pair), "utf-8")
     (root / "calibration/annotations.csv").write_text(
@@ -78,9 +84,19 @@ def test_a_right_folder_gives_every_landing_table(
     assert land(folder, warehouse, monkeypatch).success
     sizes = {t.name: warehouse.load("tenders", t.name).height for t in LANDING}
     assert sizes == {
-        **{"projects": 2, "documents": 1, "delivered_passages": 0, "areas": 1, "criteria": 2, "evidence": 1},
-        **{"removals": 1, "test_projects": 1, "test_corpus": 2, "test_queries": 1, "test_qrels": 2},
-        **{"calibration_pairs": 1, "calibration_annotations": 2},
+        "projects": 2,
+        "documents": 1,
+        "delivered_passages": 0,
+        "areas": 1,
+        "criteria": 2,
+        "evidence": 1,
+        "removals": 1,
+        "test_projects": 1,
+        "test_corpus": 2,
+        "test_queries": 1,
+        "test_qrels": 2,
+        "calibration_pairs": 1,
+        "calibration_annotations": 2,
     }
     assert warehouse.load("tenders", "projects").row(0) == ("100", "Schulhaus", dt.date(2026, 3, 31), "de", "45214200")
     criteria = warehouse.load("tenders", "criteria").sort("criterion")
@@ -122,7 +138,10 @@ def delivered_twice(root: Path) -> None:
         (replace("evidence.csv", "validated_relevant", "relevant"), "evidence.csv: row 2: tier is 'relevant'"),
         (replace("evidence.csv", "wood", "steel"), "evidence.csv: row 2: area 'steel' is no known area"),
         (replace("evidence.csv", "100", "400"), "evidence.csv: row 2: project '400' is no known project"),
-        (replace("catalogs/buildings.yaml", "text: Holz", "txt: Holz"), r"buildings.yaml: areas.0.text: Field required"),
+        (
+            replace("catalogs/buildings.yaml", "text: Holz", "txt: Holz"),
+            r"buildings.yaml: areas.0.text: Field required",
+        ),
         (replace("catalogs/buildings.yaml", "- id: wood\n", "- id: [wood\n"), r"buildings.yaml: row \d+: not YAML"),
         (replace("catalogs/buildings.yaml", "wood-2", "wood-1"), "criterion wood-1 occurs twice"),
         (replace("removals.csv", "project,", "company,"), "removals.csv: row 2: kind is 'company'"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from tendril_assets.errors import LandingError
 from tendril_assets.records import TIERS
 from tendril_assets.resources.landing import find, read_table
@@ -88,7 +89,7 @@ def test_dates_and_missing_optional_columns(tmp_path: Path) -> None:
     path.write_text("project,title,language\n1,Umbau,de\n", encoding="utf-8")
     assert read_table(path, TABLES["projects"]).row(0) == ("1", "Umbau", None, "de", None)
     path.write_text("project,title,published,language\n1,Umbau,31.03.2026,de\n", encoding="utf-8")
-    with pytest.raises(LandingError, match="row 2: published is '31.03.2026'; expected a date such as 2026-03-31"):
+    with pytest.raises(LandingError, match=r"row 2: published is '31\.03\.2026'; expected a date such as 2026-03-31"):
         read_table(path, TABLES["projects"])
 
 
@@ -100,7 +101,7 @@ def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
 
 
 def test_exactly_one_file_per_table(tmp_path: Path) -> None:
-    with pytest.raises(LandingError, match="evidence.csv or evidence.parquet is missing"):
+    with pytest.raises(LandingError, match=r"evidence\.csv or evidence\.parquet is missing"):
         find(tmp_path, "evidence", ("csv", "parquet"))
     for suffix in ("csv", "parquet"):
         (tmp_path / f"evidence.{suffix}").write_text("x", encoding="utf-8")

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+
 from tendril_assets.errors import DatabaseLocked, SchemaMismatch, UnsupportedStorageVersion, WarehouseError
 from tendril_assets.resources.frames import content_hash
 from tendril_assets.resources.warehouse import Warehouse

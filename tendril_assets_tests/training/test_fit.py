@@ -143,9 +143,7 @@ def test_prompts_stand_before_every_input(
         assert all(text.startswith(f"{in_front} w".lstrip()) for text in passages)
 
 
-def test_non_finite_loss_stops_before_the_step(
-    tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_non_finite_loss_stops_before_the_step(tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two micro-batches a step: the fifth belongs to step 3."""
     from tendril_assets.training import loss
 

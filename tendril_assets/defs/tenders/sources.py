@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tendril_assets.errors import LandingError
 from tendril_assets.records import GRADES, TIERS
 from tendril_assets.resources.artifacts import file_hash
-from tendril_assets.resources.landing import find, read_rows, read_table, read_yaml
+from tendril_assets.resources.landing import find, find_optional, read_rows, read_table, read_yaml
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
@@ -68,10 +68,13 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
         find(folder, "evidence", ("csv", "parquet")),
         TABLES["evidence"],
         choices={"tier": TIERS},
-        known={"project": (known_projects, "project of projects"), "area": (set(areas["area"]), "area of the catalogs")},
+        known={
+            "project": (known_projects, "project of projects"),
+            "area": (set(areas["area"]), "area of the catalogs"),
+        },
     )
     documents, delivered = _documents(folder, known_projects)
-    removals_file = find(folder, "removals", ("csv",), required=False)
+    removals_file = find_optional(folder, "removals", ("csv",))
     removals = TABLES["removals"].empty()
     if removals_file is not None:
         removals = read_table(removals_file, TABLES["removals"], choices={"kind": REMOVAL_KINDS})
@@ -102,7 +105,9 @@ def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
             areas[area.id] = (catalog.catalog, area.id, area.title, area.text)
             for criterion in area.criteria:
                 if criterion.id in criteria:
-                    raise LandingError(f"{path}: criterion {criterion.id} occurs twice; ids are unique over all catalogs")
+                    raise LandingError(
+                        f"{path}: criterion {criterion.id} occurs twice; ids are unique over all catalogs"
+                    )
                 levels = criterion.levels
                 criteria[criterion.id] = (
                     *(catalog.catalog, area.id, criterion.id, criterion.text),
@@ -117,7 +122,9 @@ def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl
     for project_folder in sorted(p for p in root.iterdir() if p.is_dir()) if root.is_dir() else []:
         project = unicodedata.normalize("NFC", project_folder.name)
         if project not in known_projects:
-            raise LandingError(f"{project_folder}: {project!r} is no project of projects; add its row or remove the folder")
+            raise LandingError(
+                f"{project_folder}: {project!r} is no project of projects; add its row or remove the folder"
+            )
         for path in sorted(p for p in project_folder.iterdir() if p.is_file() and not p.name.startswith(".")):
             name = unicodedata.normalize("NFC", path.name)
             rows.append((project, name, str(path.resolve()), file_hash(path), path.stat().st_size, False))
@@ -126,16 +133,23 @@ def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl
     twice = documents.filter(pl.struct("project", "document").is_duplicated())
     if twice.height:
         project, document = twice.row(0)[:2]
-        raise LandingError(f"{folder}: {project}/{document} is there twice (as two files, or as a file and delivered passages)")
+        raise LandingError(
+            f"{folder}: {project}/{document} is there twice (as two files, or as a file and delivered passages)"
+        )
     return documents, delivered
 
 
-def _delivered(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, list[tuple[str, str, str, str, int, bool]]]:
-    path = find(folder, "passages", ("jsonl", "parquet"), required=False)
+def _delivered(
+    folder: Path, known_projects: set[str]
+) -> tuple[pl.DataFrame, list[tuple[str, str, str, str, int, bool]]]:
+    path = find_optional(folder, "passages", ("jsonl", "parquet"))
     if path is None:
         return TABLES["delivered_passages"].empty(), []
     read = read_table(
-        path, TABLES["delivered_passages"], known={"project": (known_projects, "project of projects")}, skip={"position"}
+        path,
+        TABLES["delivered_passages"],
+        known={"project": (known_projects, "project of projects")},
+        skip={"position"},
     )
     frame = read.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).over("project", "document").alias("position"))
     documents: list[tuple[str, str, str, str, int, bool]] = []
