@@ -111,6 +111,17 @@ class Settings:
         return self.home / "reports"
 
 
+def amount_in_usd(text: str) -> Decimal:
+    """An amount in USD, exact. Raises ValueError where ``text`` is no finite number above zero."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount <= 0:
+        raise ValueError(f"{text!r} should be an amount in USD above zero, for example 25.00")
+    return amount
+
+
 def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
     text = env.get(name)
     if not text:
@@ -137,9 +148,6 @@ def _money(env: Mapping[str, str], name: str) -> Decimal | None:
     if not text:
         return None
     try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or amount <= 0:
-        raise SettingsError(f"{name}={text!r} should be an amount in USD above zero, for example 25.00")
-    return amount
+        return amount_in_usd(text)
+    except ValueError as error:
+        raise SettingsError(f"{name}={error}") from error

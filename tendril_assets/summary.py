@@ -102,7 +102,7 @@ def show_status(settings: Settings, collection: str, console: Console) -> None:
             markup=False,
         )
     if artifacts.exchange(collection, "judge_requests").exists():
-        wanted = artifacts.read_frame(collection, "judge_requests")["request_key"]
+        wanted = artifacts.read_frame(collection, "judge_requests", ["request_key"])["request_key"]
         answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
         open_requests = sum(key not in answered for key in wanted)
         console.print(f"judge requests: {len(wanted):,}, of which open: {open_requests:,}")
@@ -198,7 +198,8 @@ def _check_gateway(settings: Settings) -> str:
 def show_estimate(settings: Settings, collection: str, console: Console) -> None:
     """Calls, tokens and money of the open judge requests, priced by the gateway's own list where it can be reached."""
     spec = read_spec(Path(__file__).parent / "defs" / collection / "defs.yaml", settings.profile)
-    requests = Artifacts(root=str(settings.artifacts)).read_frame(collection, "judge_requests")
+    columns = ["request_key", "prompt_characters"]
+    requests = Artifacts(root=str(settings.artifacts)).read_frame(collection, "judge_requests", columns)
     answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
     waiting = requests.filter(~pl.col("request_key").is_in(pl.Series(list(answered), dtype=pl.String).implode()))
     try:

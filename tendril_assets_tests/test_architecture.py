@@ -14,7 +14,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom up; a module imports its own layer and those below.
 LAYERS = {
+    "children": 0,
     "errors": 0,
+    "files": 0,
     "records": 0,
     "tables": 0,
     "spec": 0,

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from tendril_assets import settings
 from tendril_assets.cli import main
 from tendril_assets.resources.landing import read_rows
-
 from tendril_assets_tests.conftest import FinishedDemo
 from tendril_assets_tests.demo import environment, processes_using
 

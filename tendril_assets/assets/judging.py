@@ -13,7 +13,6 @@ import polars as pl
 
 from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
-from tendril_assets.errors import WarehouseError
 from tendril_assets.judging.calibration import agreement_table, calibration_requests
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
@@ -76,7 +75,8 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     def judge_calls(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        ours = pl.concat([_keys(artifacts, collection, name) for name in HANDED_OVER]).unique()
+        handed_over = [artifacts.read_frame(collection, name, ["request_key"]) for name in HANDED_OVER]
+        ours = pl.concat(handed_over).unique()
         calls = open_ledger().frame().join(ours, on="request_key", how="semi", maintain_order="left")
         metadata = {"by_status": counts(calls, "status"), "by_purpose": counts(calls, "purpose"), **_cost(calls)}
         yield from store(context, warehouse, spec, {"judge_calls": calls}, {"judge_calls": metadata})
@@ -129,7 +129,7 @@ def _calibration_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     def judge_agreement(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        requests = artifacts.read_frame(collection, CALIBRATION).select("query_id", "passage_id", "request_key")
+        requests = artifacts.read_frame(collection, CALIBRATION, ["query_id", "passage_id", "request_key"])
         calls = warehouse.load(
             collection, "judge_calls", ["request_key", "sequence", "status", "finish_reason", "content"]
         ).join(requests, on="request_key", how="semi")
@@ -219,14 +219,6 @@ def _ask_judge(
         allow_incomplete=spec.judge.allow_incomplete,
     )
     yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
-
-
-def _keys(artifacts: Artifacts, collection: str, name: str) -> pl.DataFrame:
-    """The keys of one hand-over file, without its texts."""
-    path = artifacts.exchange(collection, name)
-    if not path.is_file():
-        raise WarehouseError(f"{collection}: the hand-over file {path} is missing; materialise its step first")
-    return pl.scan_parquet(path).select("request_key").collect()
 
 
 def _cost(calls: pl.DataFrame) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.files import write_atomically
 from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
 from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
@@ -25,7 +26,7 @@ from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, wr
 from tendril_assets.release.report import ReportInputs, headline_measure, render_report
 from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
-from tendril_assets.resources.artifacts import Artifacts, write_atomically
+from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.detector import rule_detector
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
@@ -33,6 +34,7 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
 ROWS = ("corpus", "queries", "qrels")
+DIFFERENCES = "views/group_differences"
 
 
 def release_assets(spec: CollectionSpec) -> Stage:
@@ -139,7 +141,7 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
 
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = _inputs((*REPORT_FIGURES, "group_differences")) | set(REPORT_TABLES)
+    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *sql.inputs(DIFFERENCES)}
 
     @work_asset(
         spec,
@@ -166,7 +168,7 @@ def report_inputs(warehouse: Warehouse, spec: CollectionSpec, settings: Settings
         spec=spec,
         figures=read_figures(lambda name: _frame(warehouse, spec, name), REPORT_FIGURES),
         tables={name: warehouse.load(spec.collection, name) for name in REPORT_TABLES},
-        differences=_frame(warehouse, spec, "group_differences", measure=headline_measure(spec)),
+        differences=warehouse.frame(spec.collection, sql.query(DIFFERENCES), "read group differences"),
         sandbox=settings.is_sandbox,
     )
 
@@ -233,8 +235,8 @@ def _files_intact(spec: CollectionSpec) -> dg.AssetChecksDefinition:
     return release_files_intact
 
 
-def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str, **values: Any) -> pl.DataFrame:
-    return warehouse.frame(spec.collection, sql.query(f"release/{name}"), f"read {name}", **values)
+def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str) -> pl.DataFrame:
+    return warehouse.frame(spec.collection, sql.query(f"release/{name}"), f"read {name}")
 
 
 def _inputs(names: tuple[str, ...]) -> set[str]:

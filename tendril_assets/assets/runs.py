@@ -22,7 +22,8 @@ from tendril_assets.evaluation.collection import JudgedCollection, frame_hash, j
 from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import ties_at_cut
 from tendril_assets.evaluation.ranking import RUN_SCHEMA, UNIT, Scope
-from tendril_assets.resources.artifacts import Artifacts, file_hash
+from tendril_assets.files import file_hash
+from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.spec import CollectionSpec
 
 RANKING_VERSION = "1"

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -84,7 +85,10 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
         )
         leaked = set(warehouse.load(collection, "leakage", ["passage_id"])["passage_id"])
         examples = build_examples(qrels, corpus, queries, splits, leaked, spec.training, spec.seed)
-        metadata = {"used_by_level": counts(examples.filter("used"), "level"), "by_reason": counts(examples, "reason")}
+        metadata: dict[str, Any] = {
+            "used_by_level": counts(examples.filter("used"), "level"),
+            "by_reason": counts(examples, "reason"),
+        }
         if spec.models:  # a collection that only publishes data needs no validation set
             exchange = exchange_set(
                 examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"

@@ -14,7 +14,7 @@ from tendril_assets.corpus.extraction import PageText
 from tendril_assets.corpus.layout import CELL_SEPARATOR
 from tendril_assets.corpus.textclean import is_list_item, join_lines, squeeze
 
-CHUNKER_VERSION = "chunk-1"
+CHUNKER_VERSION = "chunk-2"
 MIN_CHARACTERS = 20
 MAX_CHARACTERS = 5_000
 _MAX_HEADING = 100
@@ -91,7 +91,9 @@ def _with_neighbours(blocks: list[_Block]) -> list[_Block]:
         else:
             out.append(block)
         # Many short lines in a row are no headings of each other.
-        open_block = _wants_next(block.text) and len(out[-1].text) < _MAX_HEADINGS
+        # A whole sentence that announces a list goes with it, however long.
+        announces = block.text.endswith(":") and len(block.text) > _MAX_HEADING
+        open_block = announces or (_wants_next(block.text) and len(out[-1].text) < _MAX_HEADINGS)
     return _short_to_previous(out)
 
 

@@ -23,7 +23,7 @@ from tendril_assets.corpus.extraction import (
     settle,
 )
 
-EXTRACTOR_VERSION = "extract-1"
+EXTRACTOR_VERSION = "extract-2"
 
 __all__ = [
     "EXTRACTOR_VERSION",

@@ -10,7 +10,7 @@ from tendril_assets.corpus.blocks import BlockBuilder
 from tendril_assets.corpus.extraction import Limits, RawPages
 from tendril_assets.corpus.layout import CELL_SEPARATOR
 from tendril_assets.corpus.page_edges import repeated_edges
-from tendril_assets.corpus.textclean import flow
+from tendril_assets.corpus.textclean import flow, is_list_item
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -74,7 +74,9 @@ _INLINE = frozenset(
         "wbr",
     }
 )
-_WRAPPED_AT = (40, 120)  # a page with its longest line in between was wrapped by hand; else each line is a paragraph
+# A page whose longest broken line is in between was wrapped by hand; else each line is a paragraph. People overshoot
+# the usual 120 columns by a word.
+_WRAPPED_AT = (40, 130)
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
@@ -143,7 +145,9 @@ def _unwrapped(lines: list[str]) -> str:
             paragraphs[-1].append(re.sub(r"\s*\t\s*", CELL_SEPARATOR, line.strip()))
         elif paragraphs[-1]:
             paragraphs.append([])
-    width = max((len(line) for paragraph in paragraphs for line in paragraph), default=0)
+    # Only a line that goes on tells the width: one long list item or title says nothing about the rest of the page.
+    broken = (a for paragraph in paragraphs for a, b in pairwise(paragraph) if not is_list_item(b))
+    width = max((len(line) for line in broken), default=0)
     wrapped = _WRAPPED_AT[0] <= width <= _WRAPPED_AT[1]
     return "\n\n".join(
         flow(paragraph, [wrapped and _is_full(a, b, width) for a, b in pairwise(paragraph)])

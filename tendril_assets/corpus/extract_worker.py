@@ -2,30 +2,19 @@
 
 Started as ``python -m tendril_assets.corpus.extract_worker`` with the parent's process id and the limits; takes paths
 from standard input and gives records to standard output, both as frames (see ``extract_pool``). It ends when its input
-ends, and, on Linux, with its parent.
+ends, and with its parent.
 """
 
-import ctypes
 import json
 import os
 import resource
-import signal
 import sys
 from typing import BinaryIO
 
+from tendril_assets.children import die_with_parent
 from tendril_assets.corpus.extract import read_document
 from tendril_assets.corpus.extract_pool import MEMORY_EXHAUSTED, READY, frame
 from tendril_assets.corpus.extraction import ReadingLimits
-
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent ends; at once where that has happened already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
 
 
 def limit_memory(megabytes: int) -> None:

@@ -20,6 +20,7 @@ import polars as pl
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
 from tendril_assets.evaluation.ranking import Scope, run_rows, whole_run
+from tendril_assets.files import file_hash
 from tendril_assets.spec import ModelSpec
 
 ENCODER_VERSION = "1"
@@ -77,7 +78,7 @@ def folder_hash(folder: Path) -> str:
     """SHA-256 over the names and contents of a model folder's files, the card (README.md) left out."""
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "README.md"):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{_sha256(path)}\n".encode())
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
     return digest.hexdigest()
 
 
@@ -246,13 +247,8 @@ def _package_folder(name: str) -> Path:
 
 
 def _check_weights(spec: ModelSpec, weights: Path) -> None:
-    if spec.sha256 and (actual := _sha256(weights)) != spec.sha256.lower():
+    if spec.sha256 and (actual := file_hash(weights)) != spec.sha256.lower():
         raise TendrilError(
             f"{WEIGHTS} of {spec.base} has SHA-256 {actual}, the specification says {spec.sha256}: these are other "
             "weights; install the right ones, or correct sha256"
         )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -6,13 +6,13 @@ Rows are found by the SHA-256 of their text; shards are memory-mapped, so a look
 """
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tendril_assets.errors import TendrilError
+from tendril_assets.files import replacing
 
 
 def text_key(text: str) -> bytes:
@@ -54,18 +54,10 @@ class EmbeddingStore:
         shard = np.zeros(len(keys), dtype=_layout(vectors.shape[1]))
         shard["key"] = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 32)
         shard["vector"] = vectors
-        folder = self.space_folder(space)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{hashlib.sha256(shard.tobytes()).hexdigest()[:32]}.npy"
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        try:
-            with partial.open("wb") as stream:
-                np.save(stream, shard)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        path = self.space_folder(space) / f"{hashlib.sha256(shard.tobytes()).hexdigest()[:32]}.npy"
+        # A stream: NumPy would add .npy to a name.
+        with replacing(path) as partial, partial.open("wb") as stream:
+            np.save(stream, shard)
         return path
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tendril_assets.errors import ExportInvariantError
+from tendril_assets.files import file_hash
 
 MANIFEST = "manifest.json"
 # The same rows as the Parquet files, in bytes that no library upgrade changes.
@@ -16,7 +17,7 @@ _TEXTS = ("README.md", "LICENSE.md")
 def file_hashes(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below ``folder`` but the manifest, by relative path."""
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
-    return {p.relative_to(folder).as_posix(): _sha256(p) for p in files}
+    return {p.relative_to(folder).as_posix(): file_hash(p) for p in files}
 
 
 def write_manifest(folder: Path, entries: dict[str, Any]) -> dict[str, Any]:
@@ -50,11 +51,6 @@ def damaged_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
 
 def same_content(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return (one["content_hash"], one["text_hash"]) == (other["content_hash"], other["text_hash"])
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _combined(files: dict[str, str], names: tuple[str, ...]) -> str:

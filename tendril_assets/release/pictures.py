@@ -171,7 +171,10 @@ def differences(comparisons: pl.DataFrame, measure: str) -> Picture | None:
 
 
 def group_differences(model: str, rows: pl.DataFrame, measure: str, group: str) -> Picture | None:
-    """Fine-tuned minus base per group, largest gain first. ``rows``: query group_differences of one model."""
+    """Fine-tuned minus base per group, largest gain first.
+
+    ``rows``: the view group_differences at one model, measure and level.
+    """
     if not rows.height:
         return None
     values = rows.sort("difference", "group_id", descending=[True, False]).select("group_id", "difference").rows()

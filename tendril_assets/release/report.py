@@ -24,7 +24,7 @@ class ReportInputs(NamedTuple):
     """What a report is made from.
 
     ``figures`` are ``figures.REPORT_FIGURES``, ``tables`` the tables ``figures.REPORT_TABLES``, ``differences`` the
-    query group_differences for ``headline_measure``.
+    view group_differences.
     """
 
     spec: CollectionSpec
@@ -224,14 +224,12 @@ def _quality(inputs: ReportInputs) -> str:
 def _differences(inputs: ReportInputs) -> str:
     measure = headline_measure(inputs.spec)
     comparisons = inputs.tables["comparisons"]
+    shown = inputs.differences.filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
     columns = [
         picture(
-            pictures.group_differences(
-                model, inputs.differences.filter(pl.col("model") == model), measure, inputs.spec.group
-            ),
-            "",
+            pictures.group_differences(model, shown.filter(pl.col("model") == model), measure, inputs.spec.group), ""
         )
-        for model in inputs.differences["model"].unique().sort()
+        for model in shown["model"].unique().sort()
     ]
     return block(
         "Paired bootstrap with the same resamples for both systems; p after Holm's correction over the "

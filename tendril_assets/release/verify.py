@@ -1,24 +1,23 @@
 """Load a release the way a user does: ``datasets.load_dataset(folder)`` and each config by name, without a network.
 
-Runs in a process of its own (``python -m tendril_assets.release.verify FOLDER``), since ``datasets`` reads its offline
-switch once at import and should not live in a Dagster process.
+Runs in a process of its own (``python -m tendril_assets.release.verify FOLDER PARENT``, where PARENT is the id of the
+process that starts it), since ``datasets`` reads its offline switch once at import and should not live in a Dagster
+process.
 """
 
-import ctypes
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from tendril_assets.children import die_with_parent
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, SPLIT
 
 TIMEOUT_S = 900
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def loaded_rows(folder: Path) -> dict[str, int]:
@@ -34,7 +33,7 @@ def loaded_rows(folder: Path) -> dict[str, int]:
             "HF_DATASETS_CACHE": cache,
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         }
-        command = [sys.executable, "-m", "tendril_assets.release.verify", str(folder)]
+        command = [sys.executable, "-m", "tendril_assets.release.verify", str(folder), str(os.getpid())]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         raise ExportInvariantError(f"datasets cannot load the release: {done.stderr.strip()[-1500:]}")
@@ -60,12 +59,6 @@ def _load(folder: str) -> dict[str, int]:
     return {**rows, "default": plain[SPLIT].num_rows}
 
 
-def _die_with_parent() -> None:
-    """Ask the kernel for SIGKILL when the starting process ends, so that a stopped run leaves nothing behind."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    _die_with_parent()
+    die_with_parent(int(sys.argv[2]))
     sys.stdout.write(json.dumps(_load(sys.argv[1])) + "\n")

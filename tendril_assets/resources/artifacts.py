@@ -4,8 +4,6 @@ Assets that must not open the warehouse (judge and GPU stages) read what an upst
 """
 
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
 import dagster as dg
@@ -13,28 +11,8 @@ import polars as pl
 from pydantic import Field
 
 from tendril_assets.errors import WarehouseError
+from tendril_assets.files import replacing, write_atomically
 from tendril_assets.resources.sql import identifier
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write to a temporary name in the same folder, fsync, rename: the old file or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes, hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Artifacts(dg.ConfigurableResource):
@@ -53,15 +31,8 @@ class Artifacts(dg.ConfigurableResource):
 
     def write_frame(self, collection: str, name: str, frame: pl.DataFrame) -> Path:
         path = self.exchange(collection, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with replacing(path) as partial:
             frame.write_parquet(partial, statistics=False)
-            with partial.open("rb") as stream:
-                os.fsync(stream.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
     def read_frame(self, collection: str, name: str, columns: list[str] | None = None) -> pl.DataFrame:

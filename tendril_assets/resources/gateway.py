@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Protocol
 
 import dagster as dg
@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, Progress, RunSummary, answer
 from tendril_assets.resources.ledger import Ledger
-from tendril_assets.settings import Settings
+from tendril_assets.settings import Settings, amount_in_usd
 
 LOG_SECONDS = 10.0
 
@@ -48,14 +48,8 @@ class Gateway(dg.ConfigurableResource):
     @field_validator("max_usd")
     @classmethod
     def _is_money(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            amount = Decimal(value)
-        except InvalidOperation:
-            amount = Decimal("NaN")
-        if not amount.is_finite() or amount <= 0:
-            raise ValueError(f"{value!r} should be an amount in USD above zero, for example 25.00")
+        if value is not None:
+            amount_in_usd(value)
         return value
 
     def answer(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 import yaml
+import yaml.constructor
 from pydantic import BaseModel, ValidationError
 
 from tendril_assets.errors import LandingError
@@ -43,10 +44,17 @@ class Problems:
 
 
 def find_optional(folder: Path, stem: str, suffixes: Collection[str]) -> Path | None:
-    """The one file ``folder/stem.<suffix>``, or None. Raises LandingError where there is more than one."""
+    """The one file ``folder/stem.<suffix>``, or None.
+
+    Raises LandingError where there is more than one, or only one of another type.
+    """
     present = [p for s in sorted(suffixes) if (p := folder / f"{stem}.{s}").is_file()]
     if len(present) > 1:
         raise LandingError(f"{folder}: found {', '.join(p.name for p in present)}; keep exactly one of them")
+    if not present and (others := sorted(p.name for p in folder.glob(f"{stem}.*"))):
+        # Not read, an optional file such as the removals would have no effect, and nobody would know.
+        wanted = " or ".join(f"{stem}.{s}" for s in sorted(suffixes))
+        raise LandingError(f"{folder}: found {', '.join(others)}; expected {wanted}")
     return present[0] if present else None
 
 
@@ -89,6 +97,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path), strict=True)
     try:
         header = [name.strip() for name in next(reader)]
+        if twice := sorted({name for name in header if name and header.count(name) > 1}):
+            raise LandingError(f"{path}: row 1: column {', '.join(twice)} occurs twice")
         for cells in reader:
             if not cells:
                 continue
@@ -150,9 +160,12 @@ def read_table(
         if not header_checked:
             missing = [source[c.name] for c in columns if not c.nullable and source[c.name] not in raw]
             if missing:
+                hint = ""
+                if path.suffix in (".csv", ".tsv") and len(raw) == 1:
+                    hint = f" Cells are separated by {'tabs' if path.suffix == '.tsv' else 'commas'}."
                 raise LandingError(
                     f"{path}: column {', '.join(missing)} is missing (row {number} has {', '.join(raw) or 'none'}); "
-                    "nothing was changed"
+                    f"nothing was changed.{hint}"
                 )
             header_checked = True
         values = {c.name: _value(c, raw.get(source[c.name]), number, problems, source[c.name]) for c in columns}
@@ -189,7 +202,9 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
         return None
     try:
         if column.type == "DATE":
-            return value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value)[:10])
+            if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+                return value
+            return (value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value))).date()
         if column.type in ("TINYINT", "INTEGER", "BIGINT"):
             number = float(value) if isinstance(value, float) else int(str(value))
             if number != int(number) or isinstance(value, bool):
@@ -206,15 +221,31 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
     raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key given twice, of which YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} occurs twice", key.start_mark)
+            seen.add(key.value if isinstance(key.value, str) else str(key.value))
+        return super().construct_mapping(node, deep=deep)
+
+
 def read_yaml(path: Path, model: type[ModelT]) -> ModelT:
     """A YAML file as a pydantic model. Raises LandingError with the line (syntax) or the path inside the file."""
     try:
-        data = yaml.safe_load(read_text(path))
+        data = yaml.load(read_text(path), _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise LandingError(f"{path}: row {mark.line + 1 if mark else '?'}: not YAML: {error}") from error
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        shown = [f"{'.'.join(str(p) for p in e['loc']) or 'file'}: {e['msg']}" for e in error.errors()[:MAX_SHOWN]]
+        shown = [
+            f"{'.'.join(str(p) for p in e['loc']) or 'file'}: {e['msg']}"
+            + (f", not {e['input']!r}: put it in quotes" if e["type"] == "string_type" else "")
+            for e in error.errors()[:MAX_SHOWN]
+        ]
         raise LandingError(f"{path}: {'; '.join(shown)}") from error

@@ -1,10 +1,10 @@
 """The analysts' copy of the warehouse: public columns, comments and views, swapped in atomically."""
 
-import os
 from pathlib import Path
 
 import duckdb
 
+from tendril_assets.files import put_in_place
 from tendril_assets.resources import sql
 from tendril_assets.tables import TABLES
 
@@ -33,12 +33,7 @@ def write_snapshot(database: Path, target: Path) -> Path:
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
-    descriptor = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(partial, target)
+    put_in_place(partial, target)
     return target
 
 

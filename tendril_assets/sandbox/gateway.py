@@ -5,10 +5,8 @@
 
 import argparse
 import contextlib
-import ctypes
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +17,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tendril_assets.children import die_with_parent
 from tendril_assets.errors import GatewayError
+from tendril_assets.files import write_atomically
 from tendril_assets.sandbox.gateway_app import StandInOptions, create_app
 
 __all__ = ["StandInGateway", "StandInOptions", "create_app", "serve"]
@@ -27,8 +27,6 @@ __all__ = ["StandInGateway", "StandInOptions", "create_app", "serve"]
 HOST = "127.0.0.1"
 # What the sandbox sends as its key: any will do, and this one is no secret.
 API_KEY = "stand-in"
-_PR_SET_PDEATHSIG = 1
-_WATCH_SECONDS = 0.5
 
 
 class StandInGateway:
@@ -173,24 +171,7 @@ def serve(options: StandInOptions | None = None, port: int = 0, ready_file: Path
 def _announce(server: Any, listener: socket.socket, ready_file: Path) -> None:
     while not server.started:
         time.sleep(0.01)
-    partial = ready_file.with_suffix(".partial")
-    partial.write_text(json.dumps({"port": listener.getsockname()[1], "pid": os.getpid()}))
-    partial.replace(ready_file)
-
-
-def _die_with(parent: int) -> None:
-    """End this process when ``parent`` ends: at once on Linux, within half a second elsewhere."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        raise SystemExit("the parent process has ended")
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH_SECONDS)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+    write_atomically(ready_file, json.dumps({"port": listener.getsockname()[1], "pid": os.getpid()}).encode())
 
 
 def _tail(log: Path) -> str:
@@ -220,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, help="file that remembers answered requests beyond the process")
     given = parser.parse_args(arguments)
     if given.parent is not None:
-        _die_with(given.parent)
+        die_with_parent(given.parent)
     try:
         options = StandInOptions(
             latency_s=given.latency,

@@ -86,8 +86,7 @@ def _opinion(query: str, passage: str) -> int:
     asked, said = _asked(query), _said(passage)
     shared = sum(asked.weight.get(stem, 1.0) for stem in asked.stems & said.stems)
     if asked.area is None:
-        # Another collection: shared words are all there is.
-        return min(2, int(shared / 2))
+        return _foreign_grade(len(asked.stems & said.stems), len(asked.stems))
     topics = said.topics[asked.area.name]
     answers = [len(criterion.said & said.stems) for criterion in asked.area.criteria]
     around = len(asked.area.around & said.stems)
@@ -96,6 +95,13 @@ def _opinion(query: str, passage: str) -> int:
     own = len(asked.criterion.said & said.stems)
     literal = len(asked.criterion.asked & said.stems)
     return _criterion_grade(topics, own, max(answers, default=0), literal)
+
+
+def _foreign_grade(shared: int, asked: int) -> int:
+    """Of another collection: shared words are all there is. Two of a short query count for as much as four of any."""
+    if shared >= 4 or (shared >= 2 and 2 * shared >= asked):
+        return 2
+    return 1 if shared >= 2 or (shared == 1 and asked <= 3) else 0
 
 
 def _area_grade(topics: int, answered: int, around: int, shared: float) -> int:

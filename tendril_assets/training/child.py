@@ -4,35 +4,16 @@ Started by the model's asset through Dagster Pipes, or by hand, on this machine 
 dies with its parent, so a stopped run leaves no process on the GPU; the next start resumes from the last checkpoint.
 """
 
-import ctypes
-import os
-import signal
 import sys
 import time
 from pathlib import Path
 
 from dagster_pipes import PipesContext, PipesEnvVarParamsLoader, open_dagster_pipes
 
+from tendril_assets.children import die_with_parent
 from tendril_assets.errors import TendrilError
 from tendril_assets.training.fit import fit
 from tendril_assets.training.job import TrainingJob
-
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-
-def die_with_parent() -> None:
-    """Ask the kernel for SIGKILL when the starting process ends.
-
-    Linux only; elsewhere the process outlives a killed parent and is ended by hand.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    parent = os.getppid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent:  # the parent ended before the request was made
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(arguments: list[str]) -> int:

@@ -108,7 +108,8 @@ def balance_levels(examples: pl.DataFrame, cap: int | None, seed: int) -> pl.Dat
     usable = examples.filter(pl.col("used"))
     if usable.is_empty():
         return examples
-    kept_per_level = min(usable.group_by("level").len()["len"].min(), cap or usable.height)
+    smallest = min(usable.group_by("level").len()["len"].to_list())
+    kept_per_level = min(smallest, cap or smallest)
     order = [
         keyed_order(seed, _BALANCE_DRAW, f"{query}|{positive}")
         for query, positive in usable.select("query_id", "positive_id").iter_rows()
@@ -156,7 +157,7 @@ def exchange_set(
         texts.rename({"passage_id": "positive_id", "text": "positive"}), on="positive_id", how="left"
     )
     columns = ["example", "level", "query", "positive"]
-    for number in range(used["negative_ids"].list.len().max()):
+    for number in range(max(used["negative_ids"].list.len().to_list())):
         name = f"negative_{number + 1}"
         train = train.with_columns(negative_id=pl.col("negative_ids").list.get(number)).join(
             texts.rename({"passage_id": "negative_id", "text": name}), on="negative_id", how="left"

@@ -50,10 +50,11 @@ def _train(
     job: TrainingJob, exchange: ExchangeSet, run: RunFolder, accumulation: int, report: "Callable[[str], None]"
 ) -> dict:
     import transformers
+    from transformers.utils.logging import disable_progress_bar
 
     from tendril_assets.training.trainer import record_evaluation, run_training, supports_bf16, uncached_encoder
 
-    transformers.utils.logging.disable_progress_bar()
+    disable_progress_bar()
     transformers.set_seed(job.seed)
     model = load_model(job.spec)
     bf16 = job.recipe.bf16 and supports_bf16()

@@ -25,7 +25,7 @@ from sentence_transformers import (
 from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
 from transformers import PrinterCallback, TrainerCallback
 
-from tendril_assets.errors import NonFiniteLoss
+from tendril_assets.errors import NonFiniteLoss, TrainingError
 from tendril_assets.evaluation.dense import Encoder
 from tendril_assets.spec import ModelSpec
 from tendril_assets.training.checkpoints import Progress, RunFolder
@@ -96,7 +96,7 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
 
     def compute_loss(
         self,
-        model: torch.nn.Module,
+        model: Any,
         inputs: dict[str, Any],
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
@@ -105,8 +105,11 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
 
         Raises:
             NonFiniteLoss: with the step that would have been made and the numbers of the examples in the micro-batch.
+            TrainingError: called outside a training step, where the number of rows is unknown.
         """
         total = super().compute_loss(model, inputs)
+        if isinstance(total, tuple) or num_items_in_batch is None:
+            raise TrainingError("this trainer's loss is for training steps only: evaluate with training.validation")
         if not torch.isfinite(total):
             step = self.state.global_step + 1
             raise NonFiniteLoss(
@@ -120,7 +123,7 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
         """None: cards come from the warehouse, and the library's would look the base model up on the network."""
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        self.model.save_pretrained(output_dir or self.args.output_dir, create_model_card=False)
+        self.model.save_pretrained(str(output_dir or self.args.output_dir), create_model_card=False)
 
 
 class BalancedEvaluator(SentenceEvaluator):
@@ -132,7 +135,7 @@ class BalancedEvaluator(SentenceEvaluator):
         self._spec = spec
 
     def __call__(
-        self, model: SentenceTransformer, output_path: str | None = None, epoch: float = -1, steps: int = -1
+        self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1
     ) -> dict[str, float]:
         return self._validation.score(uncached_encoder(model, self._spec))
 
@@ -169,11 +172,10 @@ class Bookkeeper(TrainerCallback):
                 f"ETA {_clock((state.max_steps - step) / steps_per_s)}"
             )
 
-    def on_evaluate(
-        self, args: Any, state: Any, control: Any, metrics: dict[str, float], model: SentenceTransformer, **kwargs: Any
-    ) -> None:
-        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in metrics.items() if "ndcg" in key}
-        record_evaluation(self._run, self._progress, state.global_step, values, model)
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        measured: dict[str, float] = kwargs["metrics"]
+        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in measured.items() if "ndcg" in key}
+        record_evaluation(self._run, self._progress, state.global_step, values, kwargs["model"])
         self._report(
             f"step {state.global_step}/{state.max_steps}  {BALANCED} {values[BALANCED]:.4f}  "
             f"best {self._progress.best_value:.4f} at step {self._progress.best_step}"

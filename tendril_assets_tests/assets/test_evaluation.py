@@ -12,7 +12,8 @@ from tendril_assets.assets.common import asset_key
 from tendril_assets.assets.evaluation import evaluation_assets
 from tendril_assets.assets.runs import EMPTY
 from tendril_assets.errors import TendrilError
-from tendril_assets.resources.artifacts import Artifacts, file_hash
+from tendril_assets.files import file_hash
+from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES

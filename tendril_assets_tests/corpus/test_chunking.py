@@ -25,6 +25,16 @@ def test_headings_and_announcements_go_with_what_follows():
     ]
 
 
+def test_a_long_announcement_goes_with_its_list_too():
+    announcement = f"{SECOND} " * 6 + "Verlangt werden:"
+    assert len(announcement) > 300
+    items = "- Label\n- Herkunft des Holzes\n- Prüfbericht"
+    assert [p.text for p in passages_of([PageText(1, f"{announcement}\n\n{items}\n\n{FIRST}")])] == [
+        f"{announcement}\n{items}",
+        FIRST,
+    ]
+
+
 def test_short_blocks_join_their_neighbour():
     assert [p.text for p in passages_of([PageText(1, f"Kurz.\n\n{FIRST}\n\nEnde.")])] == [f"Kurz.\n{FIRST}\nEnde."]
 

@@ -179,6 +179,21 @@ def test_text_pages_headers_and_wrapped_lines(tmp_path: Path):
     assert extraction.dropped_lines == ("Amt Muster, Seite 1", "Amt Muster, Seite 2", "Amt Muster, Seite 3")
 
 
+def test_one_long_line_does_not_stop_the_rest_from_flowing(tmp_path: Path):
+    item = "- Ein Scanner für alle gängigen Codes, " + "mit einer langen Aufzählung, " * 4 + "und mehr"
+    assert len(item) > 130
+    wrapped = "Die Geräte werden während der ganzen Laufzeit des\nVertrags gewartet und bei Bedarf ersetzt."
+    text = f"{wrapped}\n\nVerlangt sind:\n{item}\n- Ein Akku"
+    (page,) = read_document(write(tmp_path / "a.txt", text), LIMITS).pages
+    assert page.text == text.replace("des\nVertrags", "des Vertrags")
+
+
+def test_lines_that_are_paragraphs_keep_their_breaks(tmp_path: Path):
+    text = "\n".join(f"Absatz {n} sagt etwas über die Umwelt und noch etwas mehr. " * 3 + "Ende." for n in range(3))
+    (page,) = read_document(write(tmp_path / "a.txt", text), LIMITS).pages
+    assert page.text.count("\n") == 2
+
+
 def test_garbled_text_is_not_kept(tmp_path: Path):
     # 6 of 100 signs are replacement characters; at 5 the share is not over 5 %.
     path = write(tmp_path / "a.txt", "\ufffd" * 6 + "a" * 94)

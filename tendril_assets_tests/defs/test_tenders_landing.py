@@ -122,6 +122,27 @@ def second_document(root: Path) -> None:
     (root / "documents/999").mkdir()
 
 
+def stray_file(root: Path) -> None:
+    (root / "documents/a.pdf").write_bytes(b"%PDF")
+
+
+def nested_folder(root: Path) -> None:
+    (root / "documents/100/Beilagen").mkdir()
+
+
+def no_documents(root: Path) -> None:
+    (root / "documents").rename(root / "Unterlagen")
+
+
+def page_zero(root: Path) -> None:
+    row = {"project": "100", "document": "b.txt", "page": 0, "text": "Erste Seite"}
+    (root / "passages.jsonl").write_text(json.dumps(row), "utf-8")
+
+
+def removals_as_json(root: Path) -> None:
+    (root / "removals.csv").rename(root / "removals.json")
+
+
 def delivered_twice(root: Path) -> None:
     row = {"project": "100", "document": "a.txt", "page": 1, "text": "Noch einmal"}
     (root / "passages.jsonl").write_text(json.dumps(row), "utf-8")
@@ -144,6 +165,11 @@ def delivered_twice(root: Path) -> None:
         ),
         (replace("catalogs/buildings.yaml", "- id: wood\n", "- id: [wood\n"), r"buildings.yaml: row \d+: not YAML"),
         (replace("catalogs/buildings.yaml", "wood-2", "wood-1"), "criterion wood-1 occurs twice"),
+        (replace("catalogs/buildings.yaml", "wood-2", "holz-größe"), "buildings.yaml: areas.0.criteria.1.id: .*größe"),
+        (
+            replace("catalogs/buildings.yaml", "id: wood\n", f"id: {'w' * 101}\n"),
+            r"buildings.yaml: areas.0.id: .*1 to 100",
+        ),
         (replace("removals.csv", "project,", "company,"), "removals.csv: row 2: kind is 'company'"),
         (replace("test/qrels.tsv", "t2\t0", "t2\t3"), "qrels.tsv: row 3: score is 3; allowed are 0, 1, 2"),
         (replace("test/qrels.tsv", "t2\t0", "t9\t0"), "qrels.tsv: row 3: corpus-id 't9' is no known passage"),
@@ -152,6 +178,23 @@ def delivered_twice(root: Path) -> None:
         (replace("calibration/annotations.csv", "beat", "anna"), "row 3: q1, t1, anna occurs already in row 2"),
         (replace("calibration/annotations.csv", "q1,t1,beat", "q2,t1,beat"), "row 3: q2 / t1 is no pair"),
         (second_document, "documents/999: '999' is no project"),
+        (
+            replace("catalogs/buildings.yaml", "text: Die Herkunft ist belegt.", "text: ' '"),
+            "criteria.1.text: .*at least 1",
+        ),
+        (
+            replace("catalogs/buildings.yaml", "id: wood-2", "id: 2"),
+            r"criteria.1.id: .*string, not 2: put it in quotes",
+        ),
+        (
+            replace("catalogs/buildings.yaml", "title: Holz", "title: Holz\n    title: Wald"),
+            "buildings.yaml: row 6: .*'title' occurs twice",
+        ),
+        (no_documents, "there is no file in documents/<project>/"),
+        (page_zero, "100/b.txt has page 0; pages count from 1"),
+        (removals_as_json, "found removals.json; expected removals.csv"),
+        (stray_file, "documents/a.pdf is in no project's folder"),
+        (nested_folder, "documents/100/Beilagen is a folder"),
         (delivered_twice, "100/a.txt is there twice"),
     ],
 )
@@ -168,6 +211,16 @@ def test_a_wrong_file_is_named_and_the_warehouse_stays(
     with pytest.raises(LandingError, match=expected):
         land(folder, warehouse, monkeypatch)
     assert {t.name: warehouse.load("tenders", t.name).rows() for t in LANDING} == before
+
+
+def test_what_systems_leave_in_folders_is_no_document_and_yml_is_a_catalog_too(folder: Path) -> None:
+    for name in (".DS_Store", "Thumbs.db", "~$a.docx"):
+        (folder / "documents/100" / name).write_bytes(b"x")
+    (folder / "documents/.DS_Store").write_bytes(b"x")
+    (folder / "catalogs/buildings.yaml").rename(folder / "catalogs/buildings.yml")
+    tables = landing_tables(folder, SPEC)
+    assert tables["documents"]["document"].to_list() == ["a.txt"]
+    assert tables["areas"].height == 1
 
 
 def test_delivered_passages_stand_for_documents(

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, read_figures
-from tendril_assets.release.report import ReportInputs, headline_measure, render_report
+from tendril_assets.release.report import ReportInputs, render_report
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
 
@@ -20,7 +20,7 @@ def inputs(*, empty: bool = False, **changes) -> ReportInputs:
         spec=toy.spec(),
         figures=read_figures(read, REPORT_FIGURES),
         tables={name: tables[name] for name in REPORT_TABLES},
-        differences=read("group_differences", measure=headline_measure(toy.spec())),
+        differences=read("views/group_differences"),
         sandbox=False,
     )
     return made._replace(**changes)

@@ -278,9 +278,10 @@ def database(frames: dict[str, pl.DataFrame] | None = None) -> duckdb.DuckDBPyCo
 
 
 def reader(con: duckdb.DuckDBPyConnection):
-    """``read(name, **params)`` over the files of ``sql/release``."""
+    """``read(name)`` over the files of ``sql/release``; a name with its folder, such as ``views/x``, is of that one."""
 
-    def read(name: str, **params) -> pl.DataFrame:
-        return con.sql((SQL / "release" / f"{name}.sql").read_text(encoding="utf-8"), params=params or None).pl()
+    def read(name: str) -> pl.DataFrame:
+        path = name if "/" in name else f"release/{name}"
+        return con.sql((SQL / f"{path}.sql").read_text(encoding="utf-8")).pl()
 
     return read

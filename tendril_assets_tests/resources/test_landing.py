@@ -1,5 +1,6 @@
 """Wrong landing files: one clear error with file and row, before anything is written."""
 
+import datetime as dt
 from pathlib import Path
 
 import polars as pl
@@ -34,6 +35,8 @@ def test_a_good_file_gives_typed_rows(tmp_path: Path) -> None:
     [
         ("project,area\n100,wood\n", "column tier is missing"),
         ("project,area\n", "column tier is missing from the header"),
+        ("project;area;tier\n100;wood;unsure\n", r"\(row 2 has project;area;tier\).* separated by commas"),
+        ("project,area,tier,area\n100,wood,unsure,x\n", "row 1: column area occurs twice"),
         (GOOD + "100,wood,maybe\n", r"row 4: tier is 'maybe'; allowed are validated_relevant"),
         (GOOD + "100,steel,unsure\n", r"row 4: area 'steel' is no known area"),
         (GOOD + "100,wood,unsure\n", r"row 4: 100, wood occurs already in row 2"),
@@ -88,6 +91,11 @@ def test_dates_and_missing_optional_columns(tmp_path: Path) -> None:
     path = tmp_path / "projects.csv"
     path.write_text("project,title,language\n1,Umbau,de\n", encoding="utf-8")
     assert read_table(path, TABLES["projects"]).row(0) == ("1", "Umbau", None, "de", None)
+    path.write_text("project,title,published,language\n1,Umbau,2026-03-31T00:30:00+02:00,de\n", encoding="utf-8")
+    assert read_table(path, TABLES["projects"])["published"].to_list() == [dt.date(2026, 3, 31)]
+    path.write_text("project,title,published,language\n1,Umbau,2026-03-311,de\n", encoding="utf-8")
+    with pytest.raises(LandingError, match="row 2: published is '2026-03-311'"):
+        read_table(path, TABLES["projects"])
     path.write_text("project,title,published,language\n1,Umbau,31.03.2026,de\n", encoding="utf-8")
     with pytest.raises(LandingError, match=r"row 2: published is '31\.03\.2026'; expected a date such as 2026-03-31"):
         read_table(path, TABLES["projects"])

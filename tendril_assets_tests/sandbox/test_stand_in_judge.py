@@ -91,6 +91,15 @@ def test_other_collections_get_grades_by_shared_words() -> None:
     assert Counter(grades).most_common(1)[0][0] > 0
 
 
+def test_a_short_query_of_another_collection_can_be_answered_in_full() -> None:
+    """Two of its four telling words make it: else a landing folder of one's own has nothing to train on."""
+    query = "Tickets und Belege werden elektronisch zugestellt."
+    exact = [judge(query, f"Die Tickets und Belege von Kasse {i} kommen per Post.") for i in range(100)]
+    none = [judge(query, f"Die Anzeige von Kasse {i} ist gut lesbar.") for i in range(100)]
+    assert Counter(exact).most_common(1)[0][0] == 2
+    assert Counter(none).most_common(1)[0][0] == 0
+
+
 def test_summaries_are_whole_sentences_of_the_area_and_short_enough() -> None:
     prompt = load_summary_prompt()
     for area in areas().values():

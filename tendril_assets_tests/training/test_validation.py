@@ -14,13 +14,14 @@ SUBSETS = ("area", "criterion")
 
 
 def exchange(qrels: list[tuple[str, str, str, int]], levels: dict[str, str]) -> ExchangeSet:
-    passages = sorted({(passage, group) for _, passage, group, _ in qrels})
+    passages = [(p, g, f"text {p}") for p, g in sorted({(passage, group) for _, passage, group, _ in qrels})]
+    queries = [(query, level, f"text {query}") for query, level in levels.items()]
     return ExchangeSet(
         train=pl.DataFrame(),
-        corpus=pl.DataFrame([(p, g, f"text {p}") for p, g in passages], schema=["passage_id", "group_id", "text"], orient="row"),
-        queries=pl.DataFrame([(q, level, f"text {q}") for q, level in levels.items()], schema=["query_id", "level", "text"], orient="row"),
+        corpus=pl.DataFrame(passages, schema=["passage_id", "group_id", "text"], orient="row"),
+        queries=pl.DataFrame(queries, schema=["query_id", "level", "text"], orient="row"),
         qrels=pl.DataFrame(qrels, schema=["query_id", "passage_id", "group_id", "score"], orient="row"),
-    )  # fmt: skip
+    )
 
 
 def run(*rows: tuple[str, str, str, float]) -> pl.DataFrame:

@@ -97,8 +97,8 @@ def toy_job(folder: Path, encoder: Path, exchange: ExchangeSet | None = None, **
         files[name] = folder / "exchange" / f"{name}.parquet"
         files[name].parent.mkdir(parents=True, exist_ok=True)
         frame.write_parquet(files[name])
-    recipe = TrainingSpec(
-        **{"learning_rate": 5e-3, "effective_batch": 8, "max_epochs": 2, "evaluate_every": 4} | changes
+    recipe = TrainingSpec.model_validate(
+        {"learning_rate": 5e-3, "effective_batch": 8, "max_epochs": 2, "evaluate_every": 4} | changes
     )
     spec = ModelSpec(
         base=str(encoder),

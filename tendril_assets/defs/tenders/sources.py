@@ -4,15 +4,17 @@ The engine calls ``landing_tables``; it reads everything, checks everything, and
 """
 
 import hashlib
+import re
 import unicodedata
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tendril_assets.errors import LandingError
+from tendril_assets.files import file_hash
 from tendril_assets.records import GRADES, TIERS
-from tendril_assets.resources.artifacts import file_hash
 from tendril_assets.resources.landing import find, find_optional, read_rows, read_table, read_yaml
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
@@ -21,8 +23,20 @@ REMOVAL_KINDS = ("project", "document", "passage", "pair")
 LANGUAGES = ("de", "fr", "it", "en")
 
 
+def _publishable(value: str) -> str:
+    """Query ids are made from these, later and after paid requests; what ``query_id`` refuses is refused here."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
+        raise ValueError(
+            f"{value!r} should have 1 to 100 ASCII letters, digits, '.', '_' and '-', and begin with a letter or digit"
+        )
+    return value
+
+
+Identifier = Annotated[str, AfterValidator(_publishable)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
 
 class Levels(_Part):
@@ -32,20 +46,20 @@ class Levels(_Part):
 
 
 class Criterion(_Part):
-    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    id: Identifier
     text: str = Field(min_length=1)
     levels: Levels = Levels()
 
 
 class Area(_Part):
-    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    id: Identifier
     title: str = Field(min_length=1)
     text: str = Field(min_length=1)
     criteria: list[Criterion] = Field(min_length=1)
 
 
 class Catalog(_Part):
-    catalog: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    catalog: Identifier
     title: str
     areas: list[Area] = Field(min_length=1)
 
@@ -63,6 +77,8 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
     projects_file = find(folder, "projects", ("csv", "jsonl", "parquet"))
     projects = read_table(projects_file, TABLES["projects"], choices={"language": LANGUAGES})
     known_projects = set(projects["project"])
+    if not known_projects:
+        raise LandingError(f"{projects_file}: there is no project below the header")
     areas, criteria = _catalogs(folder / "catalogs")
     evidence = read_table(
         find(folder, "evidence", ("csv", "parquet")),
@@ -92,7 +108,7 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
 
 
 def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    files = sorted(folder.glob("*.yaml"))
+    files = sorted((*folder.glob("*.yaml"), *folder.glob("*.yml")))
     if not files:
         raise LandingError(f"{folder}: no catalog (*.yaml) found")
     areas: dict[str, tuple[str, ...]] = {}
@@ -119,17 +135,25 @@ def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows: list[tuple[str, str, str, str, int, bool]] = []
     root = folder / "documents"
-    for project_folder in sorted(p for p in root.iterdir() if p.is_dir()) if root.is_dir() else []:
+    for project_folder in _visible(root) if root.is_dir() else []:
+        if not project_folder.is_dir():
+            raise LandingError(f"{project_folder} is in no project's folder; move it to {root}/<project>/")
         project = unicodedata.normalize("NFC", project_folder.name)
         if project not in known_projects:
             raise LandingError(
                 f"{project_folder}: {project!r} is no project of projects; add its row or remove the folder"
             )
-        for path in sorted(p for p in project_folder.iterdir() if p.is_file() and not p.name.startswith(".")):
+        for path in _visible(project_folder):
+            if not path.is_file():
+                raise LandingError(f"{path} is a folder; put its files into {project_folder} itself")
             name = unicodedata.normalize("NFC", path.name)
             rows.append((project, name, str(path.resolve()), file_hash(path), path.stat().st_size, False))
     delivered, delivered_documents = _delivered(folder, known_projects)
     documents = TABLES["documents"].frame(rows + delivered_documents)
+    if documents.is_empty():
+        raise LandingError(
+            f"{folder}: there is no file in documents/<project>/, nor passages.jsonl or passages.parquet"
+        )
     twice = documents.filter(pl.struct("project", "document").is_duplicated())
     if twice.height:
         project, document = twice.row(0)[:2]
@@ -137,6 +161,13 @@ def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl
             f"{folder}: {project}/{document} is there twice (as two files, or as a file and delivered passages)"
         )
     return documents, delivered
+
+
+def _visible(folder: Path) -> list[Path]:
+    """Sorted entries, without what the system that made the folder keeps in it for itself."""
+    return sorted(
+        p for p in folder.iterdir() if not p.name.startswith((".", "~$", "__MACOSX")) and p.name != "Thumbs.db"
+    )
 
 
 def _delivered(
@@ -151,6 +182,10 @@ def _delivered(
         known={"project": (known_projects, "project of projects")},
         skip={"position"},
     )
+    before_first = read.filter(pl.col("page") < 1)
+    if before_first.height:
+        project, document = before_first.select("project", "document").row(0)
+        raise LandingError(f"{path}: {project}/{document} has page {before_first['page'][0]}; pages count from 1")
     frame = read.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).over("project", "document").alias("position"))
     documents: list[tuple[str, str, str, str, int, bool]] = []
     for (project, document), part in frame.group_by("project", "document", maintain_order=True):

@@ -1,0 +1,44 @@
+"""Files that are there whole or not at all, and what identifies their bytes."""
+
+import contextlib
+import hashlib
+import os
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Generator[Path, None, None]:
+    """A path in the same folder to write to; when the block ends, that file takes the place of ``path``.
+
+    It is fsynced and renamed: readers have the old file or the new one, never half of it. After an exception the old
+    one stays. Folders are made as needed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Process and thread: two that write one file at a time do not write into each other's.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
+    try:
+        yield partial
+        put_in_place(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def put_in_place(finished: Path, path: Path) -> None:
+    """fsync ``finished`` and rename it to ``path``, which is in the same file system."""
+    with finished.open("rb") as stream:
+        os.fsync(stream.fileno())
+    os.replace(finished, path)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write ``data`` as ``replacing`` does."""
+    with replacing(path) as partial:
+        partial.write_bytes(data)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes, hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
