@@ -54,11 +54,6 @@ class StandInGateway:
     def api_key(self) -> str:
         return self.options.api_key or API_KEY
 
-    @property
-    def alive(self) -> bool:
-        """Whether the child runs; it may have been ended from outside."""
-        return self._process is not None and self._process.poll() is None
-
     def counters(self) -> dict[str, Any]:
         """``GET /counters``."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
