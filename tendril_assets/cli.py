@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from tendril_assets.defs import DEFAULT_COLLECTION
+from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
 
@@ -126,7 +126,7 @@ def demo(collection: str) -> None:
 @main.command()
 @click.argument("job", default=DEFAULT_COLLECTION)
 def run(job: str) -> None:
-    """Run one JOB (a collection, or <collection>_corpus) in this process, against the configured gateway."""
+    """Run one JOB (a collection, <collection>_corpus, <collection>_candidates) in this process."""
     settings = _prepare(Settings.from_env())
     _run_and_report(settings, job)
 
@@ -145,7 +145,7 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
         from tendril_assets.summary import show_results
 
         console.print(f"[green]finished[/] {outcome.steps} steps in {outcome.seconds:.0f} s")
-        show_results(settings, job.removesuffix("_corpus"), console)
+        show_results(settings, next(c for c in collection_files() if job.startswith(c)), console)
     for check in outcome.failed_checks:
         console.print(f"[yellow]check failed[/] {check}")
     for error in outcome.errors:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from tendril_assets.defs import require_profile
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.warehouse import Warehouse
@@ -22,7 +23,9 @@ def resources(settings: Settings) -> dict[str, object]:
 
 @dg.definitions
 def definitions() -> dg.Definitions:
+    settings = Settings.from_env()
+    require_profile(settings.profile)
     return dg.Definitions.merge(
         dg.load_from_defs_folder(path_within_project=Path(__file__).parent),
-        dg.Definitions(resources=resources(Settings.from_env())),
+        dg.Definitions(resources=resources(settings)),
     )

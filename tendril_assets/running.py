@@ -5,6 +5,7 @@ Steps run one after the other here: each multiprocess step would cost about 2 CP
 
 import contextlib
 import os
+import re
 import shutil
 import threading
 import time
@@ -140,9 +141,10 @@ class _Watcher:
         if event is None:
             # Dagster logs one line per step below a failed one; the failure itself is what a reader needs.
             if step and not entry.user_message.startswith("Dependencies for step"):
-                self._progress.update(self._task, message=entry.user_message[:100])
+                message = " ".join(entry.user_message.split())
+                self._progress.update(self._task, message=message[:100])
                 if not self._console.is_terminal:
-                    self._console.print(f"    {step}: {entry.user_message}", markup=False, highlight=False)
+                    self._console.print(f"    {step}: {message}", markup=False, highlight=False)
             return
         kind = event.event_type_value
         if kind == "STEP_START":
@@ -167,7 +169,12 @@ def _cause(event: dg.DagsterEvent) -> str:
     error = event.step_failure_data.error
     while error is not None and error.cause is not None:
         error = error.cause
-    return error.message.strip() if error is not None else (event.message or "unknown error")
+    # Dagster puts the class's module in front; the class and the message say enough.
+    return (
+        re.sub(r"^(\w+\.)+(?=\w+:)", "", error.message.strip())
+        if error is not None
+        else (event.message or "unknown error")
+    )
 
 
 def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:

@@ -12,7 +12,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from tendril_assets.errors import TendrilError
+from tendril_assets.defs import collection_spec, require_profile
+from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.judging.budget import estimate
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway_client import fetch_prices
@@ -20,7 +21,6 @@ from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
-from tendril_assets.spec import read_spec
 from tendril_assets.tables import TABLES
 
 SHOWN_MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10")
@@ -40,7 +40,7 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
     if warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
         table = Table(title=f"{collection}: external test collection, macro mean over groups, 95 % interval")
-        table.add_column("system")
+        table.add_column("system", no_wrap=True)
         for measure in SHOWN_MEASURES:
             table.add_column(measure, justify="right")
         for (system,), rows in scores.group_by("system", maintain_order=True):
@@ -73,6 +73,7 @@ def _show_comparisons(warehouse: Warehouse, collection: str, console: Console) -
 
 def show_status(settings: Settings, collection: str, console: Console) -> None:
     """Row counts per table, open requests and ledger state; reads only, also while a run is going on."""
+    collection_spec(collection, settings.profile)
     warehouse, artifacts = _warehouse(settings), Artifacts(root=str(settings.artifacts))
     if not settings.warehouse.exists():
         console.print(f"no warehouse at {settings.warehouse} yet: run tendril demo, or tendril run", markup=False)
@@ -112,6 +113,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     """One line per check; True where all passed."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
+        ("profile", lambda: _check_profile(settings.profile)),
         (
             "identifiers",
             lambda: f"secret of {len(settings.hash_key)} bytes{' (sandbox)' if settings.is_sandbox else ''}",
@@ -133,6 +135,11 @@ def show_doctor(settings: Settings, console: Console) -> bool:
             console.print(f"\n[red]problem[/] {name}: ", end="")
             console.print(str(error), markup=False)
     return sound
+
+
+def _check_profile(profile: str | None) -> str:
+    require_profile(profile)
+    return profile or "none: the specifications count as they stand"
 
 
 def _check_home(home: Path) -> str:
@@ -197,9 +204,15 @@ def _check_gateway(settings: Settings) -> str:
 
 def show_estimate(settings: Settings, collection: str, console: Console) -> None:
     """Calls, tokens and money of the open judge requests, priced by the gateway's own list where it can be reached."""
-    spec = read_spec(Path(__file__).parent / "defs" / collection / "defs.yaml", settings.profile)
+    spec = collection_spec(collection, settings.profile)
     columns = ["request_key", "prompt_characters"]
-    requests = Artifacts(root=str(settings.artifacts)).read_frame(collection, "judge_requests", columns)
+    artifacts = Artifacts(root=str(settings.artifacts))
+    if not artifacts.exchange(collection, "judge_requests").exists():
+        raise SettingsError(
+            f"no judge requests of {collection} yet: run `tendril run {collection}_candidates` first; all it pays for are "
+            "the summaries the queries are worded with"
+        )
+    requests = artifacts.read_frame(collection, "judge_requests", columns)
     answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
     waiting = requests.filter(~pl.col("request_key").is_in(pl.Series(list(answered), dtype=pl.String).implode()))
     try:

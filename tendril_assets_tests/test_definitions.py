@@ -41,7 +41,7 @@ def test_every_declared_table_is_an_asset_with_its_columns(loaded: dg.Definition
     keys = {k.path[-1]: k for k in graph.get_all_asset_keys() if len(k.path) == 2}
     for name, table in TABLES.items():
         assert name in keys, name
-        schema = graph.get(keys[name]).metadata["dagster/column_schema"].value
+        schema = graph.get(keys[name]).metadata["dagster/column_schema"]
         assert [c.name for c in schema.columns] == [c.name for c in table.columns]
 
 

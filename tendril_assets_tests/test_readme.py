@@ -47,6 +47,7 @@ PROOF = {
     "tendril estimate": "test_demo",
     "tendril run": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_corpus": "test_run_takes_a_part_of_the_graph",
+    "tendril run tenders_candidates": "test_run_takes_a_part_of_the_graph",
 }
 
 
@@ -122,9 +123,10 @@ def test_every_query_answers(demo: FinishedDemo, statement: str) -> None:
 
 
 @pytest.mark.demo
-def test_run_takes_a_part_of_the_graph(demo: FinishedDemo) -> None:
+@pytest.mark.parametrize("job", ["tenders_corpus", "tenders_candidates"])
+def test_run_takes_a_part_of_the_graph(demo: FinishedDemo, job: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tendril_assets.cli", "run", "tenders_corpus"],
+        [sys.executable, "-m", "tendril_assets.cli", "run", job],
         env=environment(demo.home),
         capture_output=True,
         text=True,

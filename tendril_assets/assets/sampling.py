@@ -66,9 +66,14 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
         }
         yield from store(context, warehouse, spec, frames, {"sampled_projects": figures})
 
-    @table_assets(spec, ["project_areas"], deps=["sampled_projects", "areas", "criteria", "evidence"])
+    @table_assets(
+        spec, ["project_areas"], deps=["sampled_projects", "sampled_documents", "areas", "criteria", "evidence"]
+    )
     def project_areas(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        projects = warehouse.load(collection, "sampled_projects").sort("rank")["project"].to_list()
+        # A project without documents has nothing to judge: an area drawn for it would be paid for and counted in vain.
+        with_documents = warehouse.load(collection, "sampled_documents", ["project"]).unique()
+        sampled = warehouse.load(collection, "sampled_projects").sort("rank")
+        projects = sampled.join(with_documents, on="project", how="semi")["project"].to_list()
         criteria: dict[str, list[str]] = {}
         for area, criterion in warehouse.load(collection, "criteria", ["area", "criterion"]).iter_rows():
             criteria.setdefault(area, []).append(criterion)
@@ -93,6 +98,7 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
         figures = {
             "by_reason": counts(frame, "reason"),
             "by_tier": counts(frame, "tier"),
+            "projects_without_documents": sampled.height - len(projects),
             "areas_per_project": len(drawn.selected) / len(projects) if projects else 0.0,
             "areas_without_criteria": [area for area in areas if area not in criteria],
             "shortfall": dict(drawn.shortfall),

@@ -61,7 +61,7 @@ class RetrievalCollection(dg.Component):
 
 
 def collection_jobs(spec: CollectionSpec) -> list[Any]:
-    """One job for everything, and one for the part that costs neither money nor a GPU."""
+    """One job for everything, one for the part that costs nothing, one up to the estimate."""
     name = spec.collection
     everything = dg.AssetSelection.key_prefixes([name])
     free = [f"{name}_{stage}" for stage in ("landing", "corpus")]
@@ -71,5 +71,12 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
             f"{name}_corpus",
             selection=dg.AssetSelection.groups(*free),
             description="Landing and corpus: no paid call, no GPU.",
+        ),
+        dg.define_asset_job(
+            f"{name}_candidates",
+            selection=dg.AssetSelection.assets(dg.AssetKey([name, "candidates"]))
+            .upstream()
+            .required_multi_asset_neighbors(),
+            description="Up to the judge's requests, for an estimate: all it pays for are the queries' summaries.",
         ),
     ]

@@ -149,6 +149,10 @@ def exchange_set(
     """
     used = examples.filter(pl.col("used"))
     if used.is_empty():
+        if examples.is_empty():
+            raise TrainingError(
+                "no training example: no passage of a training group has the positive grade. Judge more groups first"
+            )
         counts = dict(examples.group_by("reason").len().sort("reason").iter_rows())
         raise TrainingError(f"no usable training example; left out by reason: {counts}. Judge more groups first")
     texts = corpus.select("passage_id", "text")
