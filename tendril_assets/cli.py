@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,9 +133,14 @@ def run(job: str) -> None:
 
 
 def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool:
+    import dagster as dg
+
     from tendril_assets.definitions import definitions
     from tendril_assets.running import ensure_dagster_home, run_job
 
+    # Dagster's notes on its own beta parameters, from inside Dagster: nothing a user of this tool can act on.
+    for category in (dg.BetaWarning, dg.PreviewWarning):
+        warnings.filterwarnings("ignore", category=category)
     ensure_dagster_home(settings)
     loaded = definitions()
     names = [j.name for j in loaded.resolve_all_job_defs() if not j.name.startswith("__")]

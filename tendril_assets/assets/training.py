@@ -5,6 +5,7 @@ a child process, so that a crash there takes no daemon down and the GPU pool nev
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,7 +124,8 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
     ) -> dg.MaterializeResult:
         job = training_job(spec, artifacts, model)
         path = job.write(job.folder / JOB_FILE)
-        return pipes.run(context=context, command=[sys.executable, "-m", _CHILD, str(path)]).get_materialize_result()
+        command = [sys.executable, "-m", _CHILD, str(path), str(os.getpid())]
+        return pipes.run(context=context, command=command).get_materialize_result()
 
     return train_model
 

@@ -91,7 +91,10 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling
+    from transformers.utils import logging as transformers_logging
 
+    # Loading is over in a moment; its bar would be drawn over the run's own progress.
+    transformers_logging.disable_progress_bar()
     source = weights or model_source(spec)
     if isinstance(source, str) and spec.sha256:
         from huggingface_hub import hf_hub_download

@@ -18,10 +18,10 @@ from tendril_assets.training.job import TrainingJob
 
 def main(arguments: list[str]) -> int:
     """Exit status 0 after a result is in place, 1 after an error of this product, 2 for a wrong call."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m tendril_assets.training.child JOB.json\n")
+    if len(arguments) not in (1, 2):
+        sys.stderr.write("usage: python -m tendril_assets.training.child JOB.json [PARENT]\n")
         return 2
-    die_with_parent()
+    die_with_parent(int(arguments[1]) if len(arguments) == 2 else None)
     path = Path(arguments[0])
     if not PipesEnvVarParamsLoader().is_dagster_pipes_process():
         try:
