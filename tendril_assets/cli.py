@@ -118,7 +118,8 @@ def demo(collection: str) -> None:
         else:
             console.print(
                 f"requests sent to the gateway: {after['requests'] - before['requests']:,} in this run, "
-                f"answered ones asked twice: {after['asked_twice']:,}"
+                f"answered ones asked twice: {after['asked_twice']:,}, lost on the way by a kill and asked again: "
+                f"{after['lost_on_the_way']:,}"
             )
     if not succeeded:
         raise SystemExit(1)

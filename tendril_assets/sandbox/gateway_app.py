@@ -3,8 +3,8 @@
 ``POST /api/v1/chat/completions``, ``GET /api/v1/models`` and ``GET /counters``. It answers by the stand-in judge,
 charges for tokens, keeps a prompt cache, limits the rate, runs out of credit and breaks in the ways gateways do, each
 by its share and by a hash of the request, so that a run can be repeated. It counts what it was asked: ``asked_twice``
-is the number of requests whose very body had already been answered to the end. With a state file that count outlives
-the process.
+is the number of requests whose very body had been answered and whose answer had arrived (``gateway_memory`` says how it
+knows). With a state file that count outlives the process.
 """
 
 import asyncio
@@ -101,6 +101,7 @@ class StandIn:
             "requests": self.counts["requests"],
             "answered": len(self.memory.answered),
             "asked_twice": self.memory.asked_twice,
+            "lost_on_the_way": self.memory.lost,
             "abandoned": self.counts["abandoned"],
             "rate_limited": self.counts["rate_limited"],
             "refused": self.counts["refused"],
@@ -116,7 +117,7 @@ class StandIn:
         if refusal is not None:
             await refusal(request.scope, request.receive, send)
             return
-        key = self.memory.note_request(raw)
+        key = self.memory.note_request(raw, request.client)
         body = json.loads(raw)
         if self.options.latency_s:
             await asyncio.sleep(self.options.latency_s)
@@ -197,7 +198,7 @@ class StandIn:
             await send({"type": "http.response.body", "body": data[: len(data) // 2], "more_body": True})
             return  # an application that ends here makes the server close the connection
         if fault in (None, "keep_alive", "truncated"):
-            self.memory.note_answer(key)
+            self.memory.note_answer(key, request.client)
         await Response(data, status, headers)(request.scope, request.receive, send)
 
     def _completion(self, body: dict[str, Any], key: bytes, fault: str | None) -> bytes:

@@ -120,6 +120,19 @@ def test_what_was_answered_and_is_asked_again_is_counted_beyond_the_process(tmp_
         assert (gateway.counters()["answered"], gateway.counters()["asked_twice"]) == (3, 2)
 
 
+def test_an_answer_is_known_to_have_arrived_when_the_client_comes_back() -> None:
+    """Two connections: the first never comes back, as a killed client does; the second does."""
+    with StandInGateway() as gateway:
+        with httpx.Client(trust_env=False) as killed:
+            killed.post(f"{gateway.base_url}/chat/completions", json=body("a"), headers=HEADERS)
+        with httpx.Client(trust_env=False) as other:
+            for text in ("a", "b", "a"):
+                other.post(f"{gateway.base_url}/chat/completions", json=body(text), headers=HEADERS)
+        counted = gateway.counters()
+    # The first repeat of "a" may be a loss; the second comes from a client that had its answer.
+    assert (counted["lost_on_the_way"], counted["asked_twice"]) == (1, 1)
+
+
 def test_a_client_that_left_before_the_answer_may_ask_again() -> None:
     with StandInGateway(latency_s=0.4) as gateway:
         with pytest.raises(httpx.ReadTimeout):
