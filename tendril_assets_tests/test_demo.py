@@ -45,7 +45,7 @@ def test_no_answered_request_was_asked_twice(demo: FinishedDemo) -> None:
 
 
 def test_training_went_on_from_its_checkpoint(demo: FinishedDemo) -> None:
-    assert re.search(r"resum\w+ .*step 8", demo.finished.output), demo.finished.output[-6000:]
+    assert "models__minilm: resuming from checkpoint-8" in demo.finished.output, demo.finished.output[-6000:]
     steps = [int(n) for n in re.findall(r"models__minilm: step (\d+)/\d+ ", demo.finished.output)]
     assert min(steps) == 9
 
@@ -72,8 +72,12 @@ def test_the_fan_out_adds_up(snapshot: duckdb.DuckDBPyConnection) -> None:
         "(SELECT count(DISTINCT request_key) FROM candidates)",
     )
     assert judged == candidates >= requests > 1000
-    calls = one(snapshot, "SELECT count(DISTINCT request_key) FROM judge_calls WHERE purpose = 'judge'")[0]
-    assert calls == requests
+    # Whatever it was first asked for: a calibration pair with the same texts is the same request.
+    answered = one(
+        snapshot,
+        "SELECT count(DISTINCT request_key) FROM judge_calls SEMI JOIN candidates USING (request_key)",
+    )
+    assert answered == (requests,)
 
 
 def test_failures_are_never_grades(snapshot: duckdb.DuckDBPyConnection) -> None:
