@@ -138,7 +138,7 @@ CORPUS = (
         passage_id VARCHAR passage
         project VARCHAR project
         kept BOOLEAN true where it stays
-        reason VARCHAR? too_short, too_long, digits_or_symbols, degenerate_table, near_duplicate or removed
+        reason VARCHAR? too_short, too_long, degenerate_table, digits_or_symbols or near_duplicate
         figure DOUBLE? the measured figure behind the reason: length, share or similarity
         cause VARCHAR? the kept passage a near-duplicate repeats
         rule_version VARCHAR version of the rule"""),
