@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, and what identifies their bytes."""
 
 import contextlib
+import glob
 import hashlib
 import os
 import threading
@@ -13,9 +14,10 @@ def replacing(path: Path) -> Generator[Path, None, None]:
     """A path in the same folder to write to; when the block ends, that file takes the place of ``path``.
 
     It is fsynced and renamed: readers have the old file or the new one, never half of it. After an exception the old
-    one stays. Folders are made as needed.
+    one stays. Folders are made as needed, and what a killed writer of the same file left is swept away.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
     # Process and thread: two that write one file at a time do not write into each other's.
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.partial")
     try:
@@ -23,6 +25,24 @@ def replacing(path: Path) -> Generator[Path, None, None]:
         put_in_place(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes that were killed while they wrote ``path`` left beside it."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        writer = left.name.removesuffix(".partial").split(".")[-2]
+        if writer.isdecimal() and not _is_alive(int(writer)):
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def put_in_place(finished: Path, path: Path) -> None:

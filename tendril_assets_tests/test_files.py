@@ -1,6 +1,9 @@
 import hashlib
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -77,3 +80,19 @@ def test_the_hash_is_sha256_of_the_bytes(tmp_path: Path) -> None:
     assert file_hash(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     (tmp_path / "large").write_bytes(b"x" * 3_000_000)
     assert file_hash(tmp_path / "large") == hashlib.sha256(b"x" * 3_000_000).hexdigest()
+
+
+def test_what_a_killed_writer_left_is_swept_and_a_living_one_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    code = (
+        "import os, signal, sys; from pathlib import Path; from tendril_assets.files import replacing\n"
+        "with replacing(Path(sys.argv[1])) as partial:\n"
+        "    partial.write_bytes(b'ha'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".partial")
+    living = tmp_path / f".file.txt.{os.getppid()}.1.partial"
+    living.write_bytes(b"being written")
+    write_atomically(path, b"new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([living.name, path.name])

@@ -7,7 +7,6 @@ another Parquet writer makes nothing stale.
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation.collection import Reach
 from tendril_assets.evaluation.dense import model_identity
+from tendril_assets.files import write_atomically
 from tendril_assets.spec import ModelSpec, TrainingSpec
 from tendril_assets.training.examples import ExchangeSet
 
@@ -128,15 +128,6 @@ def data_hash(exchange: ExchangeSet) -> str:
 
 
 def write_json(path: Path, document: object) -> Path:
-    """Write to a temporary name in the same folder, fsync, rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as stream:
-            json.dump(document, stream, ensure_ascii=False, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Write whole or not at all (``files.write_atomically``)."""
+    write_atomically(path, json.dumps(document, ensure_ascii=False, indent=1).encode())
     return path
