@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import warnings
@@ -48,8 +49,13 @@ def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
 def _prepare(settings: Settings) -> Settings:
     """Absolute home for every child process; the sandbox landed where it is the landing folder."""
     os.environ["TENDRIL_HOME"] = str(settings.home)
-    settings.home.mkdir(parents=True, exist_ok=True)
-    if settings.lands_sandbox:
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"TENDRIL_HOME={settings.home} cannot be made a folder: {error}") from error
+    if settings.lands_sandbox and any(settings.landing.glob("*/projects.*")):
+        console.print(f"sample landing folder, kept as it is: {settings.landing}")
+    elif settings.lands_sandbox:
         land_sandbox(settings.landing)
     elif settings.profile is not None:
         os.environ["TENDRIL_PROFILE"] = settings.profile
@@ -171,9 +177,18 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
 def ui(port: int, host: str) -> None:
     """Start the Dagster UI (and, for the sample, the stand-in gateway) on the same data folder."""
     settings = _prepare(Settings.from_env())
-    from tendril_assets.running import end_dead_runs, ensure_dagster_home, shipped_file
+    from tendril_assets.other_runs import end_dead_runs
+    from tendril_assets.running import ensure_dagster_home, shipped_file
 
     home = ensure_dagster_home(settings)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise SettingsError(
+                f"{host}:{port} cannot be used ({error.strerror}): choose another with --port"
+            ) from error
     import dagster as dg
 
     end_dead_runs(dg.DagsterInstance.get())
@@ -217,7 +232,12 @@ def _supervise(command: list[str]) -> int:
 @click.argument("target", type=click.Path(path_type=Path), required=False)
 def sandbox(target: Path | None) -> None:
     """Write the sample landing folder to TARGET (default: below TENDRIL_HOME)."""
-    land_sandbox((target or Settings.from_env().home / "sandbox").absolute())
+    folder = (target or Settings.from_env().home / "sandbox").absolute()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise SettingsError(
+            f"{folder} is not empty, and what you changed there stays: name another folder, or remove this one"
+        )
+    land_sandbox(folder)
 
 
 @main.command()

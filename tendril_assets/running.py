@@ -19,10 +19,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tendril_assets.errors import SettingsError
+from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, process_started, wait_for_others
 from tendril_assets.settings import Settings
-
-PID_TAG = "tendril/pid"
-START_TAG = "tendril/process_started"
 
 
 def shipped_file(name: str) -> Path:
@@ -49,33 +47,6 @@ def ensure_dagster_home(settings: Settings) -> Path:
         shutil.copyfile(shipped_file("dagster.yaml"), home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
     return home
-
-
-def _process_started(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot, or None if it is gone: tells a reused process id apart."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    fields = stat.rsplit(")", 1)[1].split()
-    return None if fields[0] == "Z" else fields[19]
-
-
-def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """Mark runs of command-line processes that were killed as failed, and free the pool slots they still hold.
-
-    Without this the next run would wait for ever for a slot that nobody gives back.
-    """
-    unfinished = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
-    ended = []
-    for run in instance.get_runs(filters=dg.RunsFilter(statuses=unfinished)):
-        pid, started = run.tags.get(PID_TAG), run.tags.get(START_TAG)
-        if pid is None or _process_started(int(pid)) == started:
-            continue
-        instance.report_run_failed(run, f"process {pid} ended before its run did (killed or out of memory)")
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-        ended.append(run.run_id)
-    return ended
 
 
 @dataclass
@@ -171,7 +142,7 @@ def _cause(event: dg.DagsterEvent) -> str:
         error = error.cause
     # Dagster puts the class's module in front; the class and the message say enough.
     return (
-        re.sub(r"^(\w+\.)+(?=\w+:)", "", error.message.strip())
+        re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", error.message.strip())
         if error is not None
         else (event.message or "unknown error")
     )
@@ -179,9 +150,15 @@ def _cause(event: dg.DagsterEvent) -> str:
 
 def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
     """Execute one job in this process, following it live; failures are in the outcome, not raised."""
+    with alone(Settings.from_env().home, job_name, console):
+        return _run_alone(definitions, job_name, console)
+
+
+def _run_alone(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
     instance = dg.DagsterInstance.get()
     for run_id in end_dead_runs(instance):
         console.print(f"[yellow]run {run_id[:8]} was cut off earlier; going on where it stood[/]")
+    wait_for_others(instance, console)
     job = definitions.resolve_job_def(job_name)
     run_id = str(uuid.uuid4())
     watcher = _Watcher(instance, run_id, len(job.nodes), console)
@@ -192,7 +169,7 @@ def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> Run
             run_id=run_id,
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            tags={PID_TAG: str(os.getpid()), START_TAG: _process_started(os.getpid()) or ""},
+            tags={PID_TAG: str(os.getpid()), START_TAG: process_started(os.getpid()) or ""},
         )
     return RunOutcome(
         run_id, result.success, time.monotonic() - begin, len(job.nodes), watcher.errors, watcher.failed_checks

@@ -128,12 +128,14 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     sound = True
     for name, check in checks:
         try:
-            console.print(f"[green]ok[/]      {name}: ", end="")
-            console.print(check(), markup=False)
+            found = check()
         except (TendrilError, OSError, httpx.HTTPError) as error:
             sound = False
-            console.print(f"\n[red]problem[/] {name}: ", end="")
+            console.print(f"[red]problem[/] {name}: ", end="")
             console.print(str(error), markup=False)
+        else:
+            console.print(f"[green]ok[/]      {name}: ", end="")
+            console.print(found, markup=False)
     return sound
 
 

@@ -86,6 +86,18 @@ def test_sandbox_writes_a_template(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "sample" / "tenders" / "removals.csv").write_text("kind,id,reason,date\n", "utf-8")
+    again = subprocess.run(
+        [sys.executable, "-m", "tendril_assets.cli", "sandbox", str(tmp_path / "sample")],
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert again.returncode == 1
+    assert "what you changed there stays" in again.stdout
+    assert (tmp_path / "sample" / "tenders" / "removals.csv").read_text("utf-8") == "kind,id,reason,date\n"
     rows = list(read_rows(tmp_path / "sample" / "tenders" / "projects.csv"))
     assert len(rows) > 30
 

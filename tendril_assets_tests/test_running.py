@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.running import end_dead_runs, ensure_dagster_home, run_job
+from tendril_assets.other_runs import end_dead_runs
+from tendril_assets.running import ensure_dagster_home, run_job
 from tendril_assets.settings import Settings
 
 
@@ -22,6 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     path = ensure_dagster_home(Settings.from_env({"TENDRIL_HOME": str(tmp_path)}))
     monkeypatch.setenv("DAGSTER_HOME", str(path))
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
     return path
 
 
@@ -94,6 +96,64 @@ def test_a_killed_run_is_ended_and_its_pool_slot_given_back(home: Path) -> None:
         assert end_dead_runs(instance) == []
         statuses = sorted(r.status.value for r in instance.get_runs())
     assert statuses == ["FAILURE", "SUCCESS"]
+
+
+def test_a_killed_run_of_the_ui_is_ended_too(home: Path) -> None:
+    """The UI's runs carry no tag of ours; their process is the one the executor logged."""
+    code = """
+        import os, sys, time
+        import dagster as dg
+
+        @dg.asset(pool="duckdb")
+        def first():
+            print("ready", flush=True)
+            time.sleep(60)
+
+        job = dg.Definitions(assets=[first], jobs=[dg.define_asset_job("toy", selection="*")]).resolve_job_def("toy")
+        job.execute_in_process(instance=dg.DagsterInstance.get())
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        with dg.DagsterInstance.get() as instance:
+            assert end_dead_runs(instance) == []
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+    text, outcome = run()
+    assert "was cut off earlier" in text
+    assert outcome.success
+
+
+def test_a_run_waits_for_the_one_going_on_and_can_be_interrupted(home: Path) -> None:
+    code = """
+        import sys, time
+        import dagster as dg
+        from rich.console import Console
+        from tendril_assets.running import run_job
+
+        @dg.asset(pool="duckdb")
+        def first():
+            print("ready", flush=True)
+            time.sleep(float(sys.argv[1]))
+
+        run_job(dg.Definitions(assets=[first], jobs=[dg.define_asset_job("toy", selection="*")]), "toy", Console(width=200))
+    """
+    command = [sys.executable, "-u", "-c", textwrap.dedent(code)]
+    environment = {**os.environ, "TENDRIL_HOME": str(home.parent)}
+    with subprocess.Popen([*command, "15"], stdout=subprocess.PIPE, text=True, env=environment) as first:
+        assert first.stdout
+        assert first.stdout.readline() == "ready\n"
+        with subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment) as second:
+            assert second.stdout
+            assert f"process {first.pid} (tendril toy) works in" in second.stdout.readline()
+            second.send_signal(signal.SIGINT)
+            assert second.wait(timeout=10) != 0
+        with subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment) as third:
+            assert third.stdout
+            assert "waiting for its end" in third.stdout.readline()
+            assert third.stdout.readline() == "ready\n"
+            assert third.wait(timeout=30) == 0
+        assert first.wait(timeout=30) == 0
 
 
 def test_dagster_home_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,12 @@ from tendril_assets.judging.request import RequestFactory
 from tendril_assets.resources.gateway import Gateway, progress_to
 from tendril_assets.resources.gateway_run import BUDGET, GatewayRequest, RunSummary
 from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.lock import exclusive
 from tendril_assets.settings import Settings
 
 LOG_SECONDS = 5.0
+# Longest wait for another process that asks; it may go on for days, so the step says so and ends.
+WAIT_S = 30.0
 
 # What a replies asset yields: observations on the way to an error, or its result.
 Replies = Iterator[dg.AssetObservation | dg.MaterializeResult]
@@ -52,8 +55,25 @@ def ask(
 
     Raises:
         BudgetReached: a cap was reached and ``allow_incomplete`` is not set. What was answered is kept.
+        DatabaseLocked: another process is asking for the same ledger; names it.
         InsufficientCredits, GatewayRefused, GatewayError, LedgerError: as the gateway client raises them.
     """
+    # Pools serialise the runs of one Dagster instance; this also keeps another instance on the same ledger from asking
+    # (and paying for) the same open requests at the same time.
+    with exclusive(ledger.folder / ".asking", f"ask {purpose}", WAIT_S):
+        return (yield from _ask_open(context, gateway, ledger, requests, purpose, factory, messages, allow_incomplete))
+
+
+def _ask_open(
+    context: dg.AssetExecutionContext,
+    gateway: Gateway,
+    ledger: Ledger,
+    requests: pl.DataFrame,
+    purpose: str,
+    factory: RequestFactory,
+    messages: Callable[[dict[str, Any]], list[Message]],
+    allow_incomplete: bool,
+) -> Generator[dg.AssetObservation, None, dict[str, Any]]:
     asked = requests.unique("request_key", keep="first", maintain_order=True)
     answered = pl.DataFrame({"request_key": list(ledger.answered_keys())}, schema={"request_key": pl.String})
     waiting = asked.join(answered, on="request_key", how="anti", maintain_order="left")

@@ -7,6 +7,7 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check
+from tendril_assets.assets.keys import refuse_other_secret
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -20,6 +21,8 @@ def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
 
     @table_assets(spec, [t.name for t in LANDING], kinds={"duckdb", "file"})
     def land(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+        # Another secret than the warehouse was built with is refused before anything is read, written or paid for.
+        refuse_other_secret(warehouse, spec.collection)
         folder = Settings.from_env().landing / spec.collection
         frames = read(folder, spec)
         context.log.info(f"read {folder}: {', '.join(f'{n} {f.height:,}' for n, f in frames.items())}")

@@ -19,6 +19,7 @@ from tendril_assets.errors import TrainingError
 from tendril_assets.qrels.leakage import leaks_left
 from tendril_assets.qrels.splits import TRAIN, groups_of
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.lock import exclusive
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
@@ -125,7 +126,9 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
         job = training_job(spec, artifacts, model)
         path = job.write(job.folder / JOB_FILE)
         command = [sys.executable, "-m", _CHILD, str(path), str(os.getpid())]
-        return pipes.run(context=context, command=command).get_materialize_result()
+        # Pools serialise the runs of one Dagster instance; another instance must not write the same checkpoints.
+        with exclusive(job.folder / ".training", f"train {model}", 30.0):
+            return pipes.run(context=context, command=command).get_materialize_result()
 
     return train_model
 

@@ -14,6 +14,8 @@ from tendril_assets.errors import WarehouseError
 from tendril_assets.files import replacing, write_atomically
 from tendril_assets.resources.sql import identifier
 
+_DIGEST_BYTES = 32
+
 
 class Artifacts(dg.ConfigurableResource):
     """``root`` is ``TENDRIL_HOME/artifacts``."""
@@ -42,18 +44,26 @@ class Artifacts(dg.ConfigurableResource):
             raise WarehouseError(
                 f"{collection}: the hand-over file {path} is missing; materialise the upstream asset first"
             )
-        return pl.read_parquet(path, columns=columns)
+        try:
+            return pl.read_parquet(path, columns=columns)
+        except pl.exceptions.PolarsError as error:
+            raise WarehouseError(f"{path} is damaged ({error}); materialise the upstream asset again") from error
 
     def _cache_path(self, kind: str, key: str) -> Path:
         digest = hashlib.sha256(key.encode()).hexdigest()
         return Path(self.root) / "cache" / identifier(kind).strip('"') / digest[:2] / digest
 
     def cached(self, kind: str, key: str) -> bytes | None:
-        """Bytes stored under ``key`` (any text that names everything the value depends on), or None."""
+        """Bytes stored under ``key`` (any text that names everything the value depends on), or None.
+
+        A file whose bytes are not those that were stored counts as absent: the value is made again.
+        """
         try:
-            return self._cache_path(kind, key).read_bytes()
+            stored = self._cache_path(kind, key).read_bytes()
         except FileNotFoundError:
             return None
+        digest, data = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
+        return data if hashlib.sha256(data).digest() == digest else None
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        write_atomically(self._cache_path(kind, key), data)
+        write_atomically(self._cache_path(kind, key), hashlib.sha256(data).digest() + data)

@@ -71,13 +71,16 @@ class Warehouse(DuckDBResource):
             except (duckdb.IOException, duckdb.ConnectionException) as error:
                 # Only a program that does not use our lock file gets here: a notebook, the duckdb shell, an editor.
                 message = str(error)
-                if "lock" not in message.lower() and "different configuration" not in message:
+                if "Could not set lock" not in message and "different configuration" not in message:
                     if "version" in message.lower():
                         raise UnsupportedStorageVersion(
                             f"{path.name} was written by another DuckDB than {duckdb.__version__}: {message} "
                             "Open it with that version, EXPORT DATABASE to a folder, and IMPORT DATABASE here."
                         ) from error
-                    raise
+                    raise WarehouseError(
+                        f"{path} cannot be opened: {message} Restore it, or move it away and run again: the reply ledger "
+                        "and the caches rebuild it without a paid call."
+                    ) from error
                 if time.monotonic() > deadline:
                     found = _PID.search(message)
                     pid = int(found.group(1)) if found else None
@@ -212,6 +215,8 @@ class Warehouse(DuckDBResource):
         with exclusive(self._lock_path, "publish snapshot", self.wait_s):
             if not Path(self.database).exists():
                 raise WarehouseError(f"there is no warehouse at {self.database} yet: nothing to publish")
+            # Waits for a program that has the file open, and names it where the wait is in vain.
+            self._connect(read_only=True, deadline=time.monotonic() + self.wait_s).close()
             return write_snapshot(Path(self.database), target)
 
 

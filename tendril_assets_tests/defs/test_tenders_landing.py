@@ -69,6 +69,7 @@ def folder(tmp_path: Path) -> Path:
 
 def land(folder: Path, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> dg.ExecuteInProcessResult:
     monkeypatch.setenv("TENDRIL_LANDING", str(folder.parent))
+    monkeypatch.setenv("TENDRIL_HASH_KEY", "a secret of this test, of 32 bytes or more")
     assets = landing_assets(SPEC, landing_tables).assets
     return dg.materialize(assets, resources={"warehouse": warehouse}, raise_on_error=True)
 

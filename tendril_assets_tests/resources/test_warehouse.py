@@ -322,3 +322,22 @@ def test_full_disk_leaves_the_snapshot_and_warehouse_readable(tmp_path: Path) ->
     assert warehouse.load("toy", "qrels").rows() == [("q", "p", "g", 1)]
     assert os.path.getsize(warehouse.snapshot) > 0
     warehouse.publish_snapshot()
+
+
+def test_a_damaged_file_is_named_as_damaged_and_at_once(warehouse: Warehouse) -> None:
+    warehouse.replace("toy", {"qrels": qrels(("q", "p", "g", 1))}, "test")
+    with open(warehouse.database, "r+b") as stream:
+        stream.write(b"x" * 4096)
+    begin = time.monotonic()
+    with pytest.raises(WarehouseError, match="cannot be opened") as caught:
+        warehouse.load("toy", "qrels")
+    assert not isinstance(caught.value, DatabaseLocked)
+    assert time.monotonic() - begin < 3
+
+
+def test_publishing_waits_for_a_foreign_holder(warehouse: Warehouse) -> None:
+    warehouse.replace("toy", {"qrels": qrels(("q", "p", "g", 1))}, "test")
+    with child(HOLD_RAW, warehouse.database, "1.5") as holder:
+        assert holder.stdout
+        holder.stdout.readline()
+        assert warehouse.publish_snapshot().exists()

@@ -19,7 +19,7 @@ from tendril_assets.resources.landing import find, find_optional, read_rows, rea
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
-REMOVAL_KINDS = ("project", "document", "passage", "pair")
+REMOVAL_KINDS = ("project", "document", "passage")
 LANGUAGES = ("de", "fr", "it", "en")
 
 
