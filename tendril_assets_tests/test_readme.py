@@ -40,7 +40,7 @@ PROOF = {
     "python -m tendril_assets_tests": ".ci/run: the gate that runs this test",
     "tendril demo": "test_demo, and .ci/run from the wheel",
     "tendril ui": "test_ui",
-    "tendril sandbox": "test_sandbox_writes_a_template",
+    "tendril sandbox my-landing": "test_sandbox_writes_a_template",
     "tendril gateway --port 8765": "test_the_gateway_serves_until_it_is_ended",
     "tendril status": "test_demo",
     "tendril doctor": "test_demo",
