@@ -140,7 +140,7 @@ def test_a_run_waits_for_the_one_going_on_and_can_be_interrupted(home: Path) -> 
     """
     command = [sys.executable, "-u", "-c", textwrap.dedent(code)]
     environment = {**os.environ, "TENDRIL_HOME": str(home.parent)}
-    with subprocess.Popen([*command, "15"], stdout=subprocess.PIPE, text=True, env=environment) as first:
+    with subprocess.Popen([*command, "30"], stdout=subprocess.PIPE, text=True, env=environment) as first:
         assert first.stdout
         assert first.stdout.readline() == "ready\n"
         with subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment) as second:
@@ -152,7 +152,7 @@ def test_a_run_waits_for_the_one_going_on_and_can_be_interrupted(home: Path) -> 
             assert third.stdout
             assert "waiting for its end" in third.stdout.readline()
             assert third.stdout.readline() == "ready\n"
-            assert third.wait(timeout=30) == 0
+            assert third.wait(timeout=60) == 0
         assert first.wait(timeout=30) == 0
 
 
