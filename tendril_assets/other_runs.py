@@ -57,25 +57,28 @@ def _unfinished(instance: dg.DagsterInstance) -> list[tuple[dg.DagsterRun, int, 
     return found
 
 
+def _end_dead(instance: dg.DagsterInstance) -> tuple[list[str], list[tuple[dg.DagsterRun, int]]]:
+    """Ends dead runs and frees their pool slots; returns their ids, and the living runs with their process ids."""
+    ended, living = [], []
+    for run, pid, alive in _unfinished(instance):
+        if alive:
+            living.append((run, pid))
+            continue
+        instance.report_run_failed(run, f"process {pid} ended before its run did (killed or out of memory)")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        ended.append(run.run_id)
+    return ended, living
+
+
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """Mark runs whose process is gone as failed and free the pool slots they hold; returns their ids."""
-    ended = []
-    for run, pid, alive in _unfinished(instance):
-        if not alive:
-            instance.report_run_failed(run, f"process {pid} ended before its run did (killed or out of memory)")
-            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-            ended.append(run.run_id)
-    return ended
+    return _end_dead(instance)[0]
 
 
 def wait_for_others(instance: dg.DagsterInstance, console: Console, poll_s: float = 2.0) -> None:
     """Wait until no other run is going on; says which one it waits for. Ctrl-C ends the wait."""
     told: set[str] = set()
-    while True:
-        end_dead_runs(instance)
-        living = [(run, pid) for run, pid, alive in _unfinished(instance) if alive]
-        if not living:
-            return
+    while living := _end_dead(instance)[1]:
         for run, pid in living:
             if run.run_id not in told:
                 told.add(run.run_id)

@@ -61,50 +61,37 @@ def ask(
     # Pools serialise the runs of one Dagster instance; this also keeps another instance on the same ledger from asking
     # (and paying for) the same open requests at the same time.
     with exclusive(ledger.folder / ".asking", f"ask {purpose}", WAIT_S):
-        return (yield from _ask_open(context, gateway, ledger, requests, purpose, factory, messages, allow_incomplete))
-
-
-def _ask_open(
-    context: dg.AssetExecutionContext,
-    gateway: Gateway,
-    ledger: Ledger,
-    requests: pl.DataFrame,
-    purpose: str,
-    factory: RequestFactory,
-    messages: Callable[[dict[str, Any]], list[Message]],
-    allow_incomplete: bool,
-) -> Generator[dg.AssetObservation, None, dict[str, Any]]:
-    asked = requests.unique("request_key", keep="first", maintain_order=True)
-    answered = pl.DataFrame({"request_key": list(ledger.answered_keys())}, schema={"request_key": pl.String})
-    waiting = asked.join(answered, on="request_key", how="anti", maintain_order="left")
-    context.log.info(f"{purpose}: {asked.height:,} requests, {waiting.height:,} open")
-    if waiting.height and not factory.pinned:
-        context.log.warning(
-            f"{factory.llm.model}: no provider is pinned, so answers may come from different inference stacks; "
-            "the route that answered is recorded in judge_calls"
-        )
-    before = {"requests": asked.height, "answered_before": asked.height - waiting.height}
-    if waiting.is_empty():
-        return {**before, "state": "complete", "open": 0, "calls": 0}
-    rows = waiting.iter_rows(named=True)
-    stream = (GatewayRequest(row["request_key"], purpose, factory.body(messages(row))) for row in rows)
-    try:
-        summary = gateway.answer(
-            stream, ledger, total=waiting.height, on_progress=progress_to(context.log, LOG_SECONDS)
-        )
-    except GatewayError as error:
-        yield _observed(context, {**before, "state": type(error).__name__, "open": error.n_open})
-        raise
-    context.log.info(str(summary))
-    metadata = {**before, **_figures(summary)}
-    if summary.state == BUDGET and not allow_incomplete:
-        yield _observed(context, metadata)
-        raise BudgetReached(
-            f"{purpose}: a cap was reached with {summary.n_open:,} of {waiting.height:,} requests open. Answers are "
-            "kept; raise TENDRIL_MAX_USD or TENDRIL_MAX_CALLS and run again: only the open requests are asked.",
-            n_open=summary.n_open,
-        )
-    return metadata
+        asked = requests.unique("request_key", keep="first", maintain_order=True)
+        answered = pl.DataFrame({"request_key": list(ledger.answered_keys())}, schema={"request_key": pl.String})
+        waiting = asked.join(answered, on="request_key", how="anti", maintain_order="left")
+        context.log.info(f"{purpose}: {asked.height:,} requests, {waiting.height:,} open")
+        if waiting.height and not factory.pinned:
+            context.log.warning(
+                f"{factory.llm.model}: no provider is pinned, so answers may come from different inference stacks; "
+                "the route that answered is recorded in judge_calls"
+            )
+        before = {"requests": asked.height, "answered_before": asked.height - waiting.height}
+        if waiting.is_empty():
+            return {**before, "state": "complete", "open": 0, "calls": 0}
+        rows = waiting.iter_rows(named=True)
+        stream = (GatewayRequest(row["request_key"], purpose, factory.body(messages(row))) for row in rows)
+        try:
+            summary = gateway.answer(
+                stream, ledger, total=waiting.height, on_progress=progress_to(context.log, LOG_SECONDS)
+            )
+        except GatewayError as error:
+            yield _observed(context, {**before, "state": type(error).__name__, "open": error.n_open})
+            raise
+        context.log.info(str(summary))
+        metadata = {**before, **_figures(summary)}
+        if summary.state == BUDGET and not allow_incomplete:
+            yield _observed(context, metadata)
+            raise BudgetReached(
+                f"{purpose}: a cap was reached with {summary.n_open:,} of {waiting.height:,} requests open. Answers are "
+                "kept; raise TENDRIL_MAX_USD or TENDRIL_MAX_CALLS and run again: only the open requests are asked.",
+                n_open=summary.n_open,
+            )
+        return metadata
 
 
 def data_version(ledger: Ledger, keys: Iterable[str]) -> dg.DataVersion:
