@@ -5,6 +5,7 @@ The tables themselves are declared in ``tables``.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -57,5 +58,30 @@ class Table:
         return pl.DataFrame(rows, schema=self.schema, orient="row")
 
 
+def declare(name: str, stage: str, comment: str, key: str, columns: str) -> Table:
+    """A table in compact notation: ``name TYPE[?][!] comment`` per line of ``columns``; ``?`` nullable, ``!`` private."""
+    parsed = []
+    for line in columns.strip().splitlines():
+        column, kind, text = line.strip().split(None, 2)
+        bare = kind.rstrip("?!")
+        parsed.append(Column(column, bare, text, nullable="?" in kind, private="!" in kind))
+    return Table(name, stage, comment, tuple(key.split()), tuple(parsed))
+
+
 TIERS = ("validated_relevant", "unvalidated_relevant", "unsure", "irrelevant")
 GRADES = (0, 1, 2)
+
+# Types of publications on SIMAP, calls before decisions.
+PubType = Literal[
+    "advance_notice",
+    "request_for_information",
+    "tender",
+    "competition",
+    "study_contract",
+    "selective_offering_phase",
+    "participant_selection",
+    "award",
+    "direct_award",
+    "revocation",
+    "abandonment",
+]

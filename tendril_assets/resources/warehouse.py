@@ -222,7 +222,7 @@ class Warehouse(DuckDBResource):
 
 def _declared(table: str) -> Table:
     if table not in TABLES:
-        raise SchemaMismatch(f"no table {table!r} is declared in tables.py")
+        raise SchemaMismatch(f"no table {table!r} is declared in tendril_assets.tables")
     return TABLES[table]
 
 

@@ -1,0 +1,97 @@
+"""Training, evaluation and releases. See ``tables``."""
+
+from tendril_assets.records import declare
+
+# One line per column reads as a table; the formatter would spread each declaration over twice the lines.
+# fmt: off
+
+TRAINING = (
+    declare("training_examples", "training", "Query, positive and three own negatives.", "query_id positive_id", """
+        query_id VARCHAR query
+        level VARCHAR subset
+        group_id VARCHAR group
+        positive_id VARCHAR passage of grade 2
+        negative_ids VARCHAR[] three passages of grade 0 of the same query and group; fewer where dropped
+        used BOOLEAN true where it is trained on
+        reason VARCHAR? too_few_negatives, leak or balance where not used"""),
+    declare("learning_curves", "training", "What training reported, step by step.", "model step measure", """
+        model VARCHAR fine-tuned model
+        step INTEGER optimiser step; 0 is the base
+        measure VARCHAR loss, learning_rate, balanced_ndcg@10 or ndcg@10:<subset>
+        value DOUBLE value"""),
+    declare("trained_models", "training", "Fine-tuned models and what made them.", "model", """
+        model VARCHAR name in the collection's specification
+        base VARCHAR base model
+        revision VARCHAR? pinned revision of the base
+        config_hash VARCHAR hash of the recipe
+        data_hash VARCHAR hash of the exported training data
+        path VARCHAR folder of the kept weights
+        best_step INTEGER step kept
+        best_value DOUBLE balanced nDCG@10 on the validation groups at that step
+        base_value DOUBLE the same of the base
+        examples INTEGER training examples
+        truncated_inputs INTEGER inputs cut at the maximum length
+        steps INTEGER optimiser steps made
+        seconds DOUBLE wall time of training, over all resumes
+        versions VARCHAR JSON of library versions"""),
+)
+
+EVALUATION = (
+    declare("retrieval_runs", "evaluation", "Rankings of the external test collection.", "system query_id passage_id", """
+        system VARCHAR ranked system
+        query_id VARCHAR query
+        passage_id VARCHAR passage
+        group_id VARCHAR group the passage was ranked in
+        rank INTEGER rank, from 1; ties by passage id descending
+        score DOUBLE score"""),
+    declare("query_scores", "evaluation", "Measures per query.", "system query_id group_id measure", """
+        system VARCHAR system
+        query_id VARCHAR query
+        group_id VARCHAR group
+        level VARCHAR subset
+        measure VARCHAR measure
+        value DOUBLE value
+        relevant INTEGER relevant passages of the query in this group"""),
+    declare("group_scores", "evaluation", "Measures per group: mean over its queries.", "system group_id level measure", """
+        system VARCHAR system
+        group_id VARCHAR group
+        level VARCHAR subset, or all
+        measure VARCHAR measure
+        value DOUBLE mean
+        queries INTEGER queries with a relevant passage"""),
+    declare("system_scores", "evaluation", "Macro means over groups with bootstrap intervals.", "system level measure", """
+        system VARCHAR system
+        level VARCHAR subset, or all
+        measure VARCHAR measure
+        value DOUBLE macro mean over groups
+        low DOUBLE? lower end of the 95 % percentile interval; empty with one group
+        high DOUBLE? upper end
+        groups INTEGER groups
+        queries INTEGER query and group pairs counted in
+        excluded INTEGER query and group pairs left out, without a relevant passage"""),
+    declare("comparisons", "evaluation", "Paired bootstrap of each fine-tuned model against its base and BM25.",
+            "system baseline level measure", """
+        system VARCHAR fine-tuned system
+        baseline VARCHAR system it is compared with
+        level VARCHAR subset, or all
+        measure VARCHAR measure
+        difference DOUBLE mean paired difference over groups
+        low DOUBLE? lower end of the 95 % interval
+        high DOUBLE? upper end
+        p DOUBLE? two-sided paired bootstrap
+        p_holm DOUBLE? after Holm over the fine-tuned models, per measure
+        groups INTEGER groups"""),
+)
+
+RELEASE = (
+    declare("releases", "release", "Releases written to disk.", "version", """
+        version VARCHAR version
+        path VARCHAR folder
+        content_hash VARCHAR hash of the data files
+        key_fingerprint VARCHAR fingerprint of the keyed-hash secret
+        sandbox BOOLEAN made with the sandbox secret: cannot be published
+        corpus_rows BIGINT passages
+        query_rows BIGINT queries
+        qrel_rows BIGINT judgments
+        created_at TIMESTAMP time, UTC"""),
+)
