@@ -1,24 +1,39 @@
-"""Passages of a document: its paragraphs, each with the heading above it.
+"""Passages of a document: its paragraphs, lists and tables, each with the heading above it.
 
-A block of the extracted text (paragraph, list, table) is a passage. A heading goes with the block below it, a line
-that ends with a colon with what it announces, and a block too short to stand alone with its neighbour. A paragraph
-that a page or column break cuts in a sentence is one passage, which starts on the first page. A block that is too long
-is cut at a line break, a sentence end or a blank, in this order of preference.
+The rule, in the order it is applied:
+
+1. A block of the extracted text (paragraph, list, table: what empty lines part) is a passage.
+2. A paragraph that a page or column break cuts in a sentence is one passage, and so is a word cut there.
+3. A heading goes with the block below it, and so does a line that ends with a colon; several headings in a row go
+   together, up to 300 characters. A heading is one line of at most 100 characters that starts with no small letter and
+   does not end like a sentence; one that is numbered may, in up to eight words ("3.2 Was ist verlangt?").
+4. At the end of a page a heading or announcement goes with the first block of the next page. A page number does not.
+5. A block under 20 characters goes with the block below it, or else with the one above, on its page.
+6. A block over 5,000 characters is cut at a line break, a sentence end or a blank, in this order of preference, so that
+   no part is under 20 characters.
+
+A passage has the number of the page it starts on. No text is lost, repeated or moved.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tendril_assets.corpus.boxes import CELL_SEPARATOR
 from tendril_assets.corpus.extraction import PageText
-from tendril_assets.corpus.layout import CELL_SEPARATOR
-from tendril_assets.corpus.textclean import is_list_item, join_lines, squeeze
+from tendril_assets.corpus.line_ends import is_list_item, join_lines
+from tendril_assets.corpus.textclean import squeeze
 
-CHUNKER_VERSION = "chunk-2"
+CHUNKER_VERSION = "chunk-3"
 MIN_CHARACTERS = 20
 MAX_CHARACTERS = 5_000
 _MAX_HEADING = 100
 _MAX_HEADINGS = 300
+_MAX_HEADING_WORDS = 8  # of a numbered line that ends like a sentence
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,5}\.?|[A-Z]\.|[IVX]{1,5}\.|§\s?\d+\w?|Art\.\s?\d+\w?)\s+\S")
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:seite|page|pagina|pag\.|blatt|s\.|p\.)?\W*\d{1,4}(?:\W+(?:von|de|di|of|sur|su)?\W*\d{1,4})?\W*\Z", re.I
+)
 
 _CUTS = (
     re.compile(r"\n"),
@@ -82,19 +97,42 @@ def _goes_on(before: str, after: str, at_page_break: bool) -> bool:
 
 
 def _with_neighbours(blocks: list[_Block]) -> list[_Block]:
-    """Join headings, announcements and short blocks to the block below on their page (a last short one: above)."""
+    """Join headings, announcements and short blocks to the block below (a last short one: above)."""
     out: list[_Block] = []
-    open_block = False
+    last = _Block(0, "")
     for block in blocks:
-        if out and open_block and out[-1].page == block.page:
-            out[-1] = _Block(block.page, f"{out[-1].text}\n{block.text}")
+        if out and _goes_with_next(last.text, out[-1].text) and _reaches(last, block):
+            out[-1] = _Block(out[-1].page, f"{out[-1].text}\n{block.text}")
         else:
             out.append(block)
-        # Many short lines in a row are no headings of each other.
-        # A whole sentence that announces a list goes with it, however long.
-        announces = block.text.endswith(":") and len(block.text) > _MAX_HEADING
-        open_block = announces or (_wants_next(block.text) and len(out[-1].text) < _MAX_HEADINGS)
+        last = block
     return _short_to_previous(out)
+
+
+def _goes_with_next(text: str, passage: str) -> bool:
+    """Whether the block ``text``, the last one of ``passage``, belongs to what is below it."""
+    # A whole sentence that announces a list goes with it, however long.
+    if text.endswith(":") and len(text) > _MAX_HEADING:
+        return True
+    # Many short lines in a row are no headings of each other.
+    return len(passage) < _MAX_HEADINGS and (len(text) < MIN_CHARACTERS or text.endswith(":") or _is_heading(text))
+
+
+def _reaches(last: _Block, block: _Block) -> bool:
+    """Whether the two are on one page; or on two, and the first heads or announces the second."""
+    if last.page == block.page:
+        return True
+    if block.page != last.page + 1 or _PAGE_NUMBER.match(last.text):
+        return False
+    return last.text.endswith(":") or _is_heading(last.text)
+
+
+def _is_heading(text: str) -> bool:
+    if len(text) > _MAX_HEADING or "\n" in text or CELL_SEPARATOR in text or text[0].islower():
+        return False
+    if text[-1] in ".!?" and _NUMBERED.match(text):
+        return len(re.findall(r"[^\W\d_]{3,}[.!?]", text)) == 1 and len(text.split()) <= _MAX_HEADING_WORDS
+    return text[-1] not in ".!?;," and any(char.isalpha() for char in text)
 
 
 def _short_to_previous(blocks: list[_Block]) -> list[_Block]:
@@ -105,13 +143,6 @@ def _short_to_previous(blocks: list[_Block]) -> list[_Block]:
         else:
             out.append(block)
     return out
-
-
-def _wants_next(text: str) -> bool:
-    if len(text) < MIN_CHARACTERS or text.endswith(":"):
-        return True
-    is_line = len(text) <= _MAX_HEADING and "\n" not in text and CELL_SEPARATOR not in text
-    return is_line and text[-1] not in ".!?;," and not text[0].islower()
 
 
 def _cut(text: str) -> list[str]:

@@ -1,22 +1,33 @@
-"""Reading PDF files with pdfium: words with their boxes, ruled lines, headers and footers taken out."""
+"""Reading PDF files with pdfium: words and lines with their boxes, headers and footers taken out."""
 
-import ctypes
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from tendril_assets.corpus.boxes import MIN_GUTTER, Drawn, Row, gaps_of, line_of, middle, rows_of, shared_gaps
 from tendril_assets.corpus.extraction import Limits, RawPages, Unreadable
-from tendril_assets.corpus.layout import Row, Rule, Span, page_text, rows_of
-from tendril_assets.corpus.page_edges import repeated_edges
-from tendril_assets.corpus.textclean import REPLACEMENT, SOFT_HYPHEN
+from tendril_assets.corpus.layout import page_text
+from tendril_assets.corpus.page_edges import EDGE_LINES, repeated_edges
+from tendril_assets.corpus.pdf_fields import field_spans
+from tendril_assets.corpus.pdf_lines import drawn_lines, lines_of
+from tendril_assets.corpus.pdf_words import Turn, page_words
 
-_LINE_END_HYPHEN = "\x02"  # pdfium's mark for a hyphen at a line end; it swallows the line break behind it
-_MAX_PAGE_OBJECTS = 20_000  # beyond, a page is a drawing and its lines part no table rows
-_RULE_THICKNESS = 3.0
+
+class _Page(NamedTuple):
+    """``rows`` in the page's main direction; ``others``: text at right angles to it; ``slanted``: stamps."""
+
+    rows: list[Row]
+    drawn: Drawn
+    others: list[str]
+    slanted: str
+
+
+_EMPTY = _Page([], Drawn(), [], "")
 
 
 def read_pdf(path: Path, limits: Limits) -> RawPages:
-    """Text of each page in reading order.
+    """Text of each page in reading order; a page is read in the direction most of its text is set in.
 
+    Text off the page is left out, and so are slanted stamps ("Entwurf"), which are handed over as dropped lines.
     Raises Unreadable: encrypted (also the empty password is refused), parse_failed, too_large.
     """
     import pypdfium2 as pdfium
@@ -28,141 +39,84 @@ def read_pdf(path: Path, limits: Limits) -> RawPages:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise Unreadable("encrypted", "needs a password or a security handler that is not supported") from error
         raise Unreadable("parse_failed", f"not a readable PDF: {error}") from error
-    pages: list[tuple[list[Row], list[Rule]]] = []
+    pages: list[_Page] = []
     broken: list[int] = []
     characters = 0
     with document:
+        document.init_forms()
+        form = document.formenv.raw if document.formenv else None
         for index in range(len(document)):
             try:
-                words, rules = _read_page(document, index, raw)
+                page = _read_page(document, index, form, raw)
             except pdfium.PdfiumError:
-                words, rules = [], []
+                page = _EMPTY
                 broken.append(index + 1)
-            characters += sum(len(word.text) for word in words)
+            characters += sum(len(span.text) for row in page.rows for span in row) + sum(map(len, page.others))
             if characters > limits.max_characters:
                 raise Unreadable("too_large", f"over {limits.max_characters} characters by page {index + 1}")
-            pages.append((rows_of(words), rules))
+            pages.append(page)
     return _without_edges(pages, f"damaged pages: {broken}" if broken else None)
 
 
-def _without_edges(pages: list[tuple[list[Row], list[Rule]]], note: str | None) -> RawPages:
-    lines = [[" ".join(span.text for span in row) for row in rows] for rows, _ in pages]
-    texts, dropped = [], []
-    for (rows, rules), page_lines, (top, bottom) in zip(pages, lines, repeated_edges(lines), strict=True):
-        end = len(rows) - bottom
-        dropped += page_lines[:top] + page_lines[end:]
-        texts.append(page_text([span for row in rows[top:end] for span in row], rules))
-    return RawPages(texts, dropped, blank_is_fault=True, note=note)
-
-
-def _read_page(document: Any, index: int, raw: Any) -> tuple[list[Span], list[Rule]]:
+def _read_page(document: Any, index: int, form: Any, raw: Any) -> _Page:
     page = document[index]
     try:
-        turn = _Turn(page.get_rotation())
+        boxes = drawn_lines(page.raw, raw)
+        drawn = lines_of(boxes, Turn(0))
+        on_page = _visible(page.raw, raw)
         textpage = page.get_textpage()
         try:
-            words = _words(textpage.raw, raw, turn)
+            words = page_words(textpage.raw, raw, drawn.bars, on_page)
         finally:
             textpage.close()
-        return words, _rules(page.raw, raw, turn)
+        spans = words.by_quarter
+        if fields := field_spans(page.raw, form, raw, on_page):
+            spans[0] = spans.get(0, []) + fields
+        if not spans:
+            return _EMPTY._replace(slanted=" ".join(words.slanted))
+        main = max(spans, key=lambda quarter: sum(len(span.text) for span in spans[quarter]))
+        others = [page_text(spans[quarter]) for quarter in sorted(spans) if quarter != main]
+        drawn = lines_of(boxes, Turn(main)) if main else drawn
+        return _Page(rows_of(spans[main], join=False), drawn, others, " ".join(words.slanted))
     finally:
         page.close()
 
 
-class _Turn:
-    """Turns a box of the page's own space into the space of the page as it is seen."""
-
-    def __init__(self, degrees: int) -> None:
-        self.degrees = degrees
-
-    def __call__(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        match self.degrees:
-            case 90:
-                return y0, -x1, y1, -x0
-            case 180:
-                return -x1, -y1, -x0, -y0
-            case 270:
-                return -y1, x0, -y0, x1
-        return x0, y0, x1, y1
-
-
-def _words(textpage: Any, raw: Any, turn: _Turn) -> list[Span]:
-    words: list[Span] = []
-    chars: list[str] = []
-    first = 0
+def _visible(page: Any, raw: Any) -> tuple[float, float, float, float]:
     rect = raw.FS_RECTF()
-    pointer = ctypes.byref(rect)
-    loose_box, unicode_of, unmapped = (
-        raw.FPDFText_GetLooseCharBox,
-        raw.FPDFText_GetUnicode,
-        raw.FPDFText_HasUnicodeMapError,
-    )
-
-    def box(i: int) -> tuple[float, float, float, float]:
-        loose_box(textpage, i, pointer)
-        return turn(rect.left, rect.bottom, rect.right, rect.top)
-
-    def end_word(last: int) -> None:
-        if chars:
-            a, b = box(first), box(last)
-            # Two boxes stand for the word; one set upright keeps the place of its first letter.
-            level = min(a[3], b[3]) - max(a[1], b[1]) > 0 and b[2] >= a[0]
-            x0, y0, x1, y1 = (a[0], min(a[1], b[1]), b[2], max(a[3], b[3])) if level else a
-            if y1 > y0:
-                words.append(Span(_mended("".join(chars)), x0, y0, x1, y1))
-            chars.clear()
-
-    for i in range(raw.FPDFText_CountChars(textpage)):
-        code = unicode_of(textpage, i)
-        char = chr(code) if 0 < code < 0x110000 else REPLACEMENT
-        if char.isspace():
-            end_word(i - 1)
-            continue
-        if not chars:
-            first = i
-        if char == _LINE_END_HYPHEN:
-            chars.append("-")
-            end_word(i)
-        else:
-            # A glyph without a Unicode value arrives as its bare code: a wrong letter, not a right one.
-            chars.append(REPLACEMENT if unmapped(textpage, i) == 1 else char)
-    end_word(raw.FPDFText_CountChars(textpage) - 1)
-    return words
+    raw.FPDF_GetPageBoundingBox(page, rect)
+    return rect.left, rect.bottom, rect.right, rect.top
 
 
-def _mended(word: str) -> str:
-    """A soft hyphen that is drawn inside a PDF word: gone where the word goes on in lower case, else a hyphen."""
-    if SOFT_HYPHEN not in word:
-        return word
-    parts = word.split(SOFT_HYPHEN)
-    text = parts[0]
-    for part in parts[1:]:
-        text += part if part[:1].islower() and text[-1:].isalpha() else f"-{part}"
-    return text
+def _without_edges(pages: list[_Page], note: str | None) -> RawPages:
+    lines = [
+        [line_of(row).text if _is_at_edge(i, page.rows) else "" for i, row in enumerate(page.rows)] for page in pages
+    ]
+    texts, dropped = [], []
+    seen: set[str] = set()
+    for page, page_lines, (top, bottom) in zip(pages, lines, repeated_edges(lines), strict=True):
+        # The first row of a table that Word repeats on every page stays where it stands first.
+        if top and _heads_table(page.rows, top, page.drawn) and page_lines[top - 1] not in seen:
+            seen.add(page_lines[top - 1])
+            top -= 1
+        end = len(page.rows) - bottom
+        dropped += [*page_lines[:top], *page_lines[end:], *filter(None, [page.slanted])]
+        body = page_text([span for row in page.rows[top:end] for span in row], page.drawn)
+        texts.append("\n\n".join(filter(None, [body, *page.others])))
+    return RawPages(texts, dropped, blank_is_fault=True, note=note)
 
 
-def _rules(page: Any, raw: Any, turn: _Turn) -> list[Rule]:
-    """Horizontal ruled lines, with the edges of drawn boxes; pieces that touch are one line."""
-    count = raw.FPDFPage_CountObjects(page)
-    if count > _MAX_PAGE_OBJECTS:
-        return []
-    sides = [ctypes.c_float() for _ in range(4)]
-    pointers = [ctypes.byref(side) for side in sides]
-    pieces: list[Rule] = []
-    for i in range(count):
-        item = raw.FPDFPage_GetObject(page, i)
-        if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_PATH or not raw.FPDFPageObj_GetBounds(item, *pointers):
-            continue
-        x0, y0, x1, y1 = turn(*(side.value for side in sides))
-        if x1 - x0 > 2 * _RULE_THICKNESS:
-            pieces += (
-                [Rule((y0 + y1) / 2, x0, x1)] if y1 - y0 <= _RULE_THICKNESS else [Rule(y0, x0, x1), Rule(y1, x0, x1)]
-            )
-    rules: list[Rule] = []
-    for piece in sorted(pieces, key=lambda r: (round(r.y), r.x0)):
-        last = rules[-1] if rules else None
-        if last and abs(last.y - piece.y) <= 1.5 and piece.x0 <= last.x1 + 2:
-            rules[-1] = Rule(last.y, last.x0, max(last.x1, piece.x1))
-        else:
-            rules.append(piece)
-    return rules
+def _is_at_edge(i: int, rows: list[Row]) -> bool:
+    return i < EDGE_LINES or i >= len(rows) - EDGE_LINES
+
+
+def _heads_table(rows: list[Row], top: int, drawn: Drawn) -> bool:
+    """Whether the last of the ``top`` rows is the first one of a table that goes on below it."""
+    if top == len(rows):
+        return False
+    head, below = rows[top - 1], rows[top]
+    height = min(span.height for span in head)
+    gutters = [(x0, x1) for x0, x1 in gaps_of(head) if x1 - x0 >= MIN_GUTTER * height]
+    distance = min(span.y0 for span in head) - max(span.y1 for span in below)
+    ruled = any(middle(below) < rule.y < middle(head) for rule in drawn.rules)
+    return len(below) > 1 and bool(shared_gaps(gutters, below, height)) and (ruled or distance < 1.2 * height)

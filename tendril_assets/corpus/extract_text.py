@@ -1,16 +1,14 @@
-"""Reading HTML (by selectolax) and plain text, whatever their encoding."""
+"""Reading plain text, whatever its encoding and however its lines are broken."""
 
 import codecs
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from tendril_assets.corpus.blocks import BlockBuilder
+from tendril_assets.corpus.boxes import CELL_SEPARATOR
 from tendril_assets.corpus.extraction import Limits, RawPages
-from tendril_assets.corpus.layout import CELL_SEPARATOR
+from tendril_assets.corpus.line_ends import flow, is_list_item
 from tendril_assets.corpus.page_edges import repeated_edges
-from tendril_assets.corpus.textclean import flow, is_list_item
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -19,61 +17,9 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_NO_TEXT = frozenset(
-    {
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "head",
-        "title",
-        "object",
-        "iframe",
-        "svg",
-        "math",
-        "textarea",
-        "select",
-        "button",
-    }
-)
-_INLINE = frozenset(
-    {
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    }
-)
+# DOS code page 850: ü ä ö Ä Ö Ü, which windows-1252 has for quotes, dots and a gap
+_DOS_UMLAUT = re.compile(rb"[A-Za-z ][\x81\x84\x94\x8e\x99\x9a][A-Za-z]")
+_ANSI_UMLAUT = re.compile(rb"[A-Za-z ][\xe4\xf6\xfc\xc4\xd6\xdc\xdf\xe9\xe8\xe0\xe7][A-Za-z]")
 # A page whose longest broken line is in between was wrapped by hand; else each line is a paragraph. People overshoot
 # the usual 120 columns by a word.
 _WRAPPED_AT = (40, 130)
@@ -82,8 +28,10 @@ _WRAPPED_AT = (40, 130)
 def decode(data: bytes, declared: str | None = None) -> str:
     """Text of ``data``: byte order mark, then UTF-8, then ``declared``, then a single-byte code page.
 
-    Valid UTF-8 goes before the declared name: it hardly ever is anything else. Of the code pages windows-1251 is taken
-    where most letters lie in its Cyrillic half, else windows-1252. Undecodable bytes become U+FFFD.
+    Valid UTF-8 goes before the declared name: it hardly ever is anything else. A declared Latin-1 or ASCII is read as
+    windows-1252, as browsers do, for its dashes and quotes; a name whose bytes would be wider than one is no help. Of
+    the code pages windows-1251 is taken where most letters lie in its Cyrillic half, the one of DOS where its umlauts
+    are, else windows-1252. Undecodable bytes become U+FFFD.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -96,8 +44,8 @@ def decode(data: bytes, declared: str | None = None) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         pass  # not UTF-8: the names below decide
-    if declared and _is_code_page(declared):
-        return data.decode(declared, "replace")
+    if declared and (name := _code_page(declared)):
+        return data.decode(name, "replace")
     high = sum(byte >= 0xC0 for byte in data)
     latin = sum(65 <= byte <= 90 or 97 <= byte <= 122 for byte in data)
     if high > latin:
@@ -105,15 +53,23 @@ def decode(data: bytes, declared: str | None = None) -> str:
     # A few broken bytes in a UTF-8 text are no reason to read all of it in another code.
     lossy = data.decode("utf-8", "replace")
     umlauts = sum(ord(char) > 0x7F and char != "\ufffd" for char in lossy)
-    return lossy if umlauts > lossy.count("\ufffd") else data.decode("cp1252", "replace")
+    if umlauts > lossy.count("\ufffd"):
+        return lossy
+    dos = len(_DOS_UMLAUT.findall(data)) > len(_ANSI_UMLAUT.findall(data))
+    return data.decode("cp850" if dos else "cp1252", "replace")
 
 
-def _is_code_page(encoding: str) -> bool:
+def _code_page(encoding: str) -> str | None:
+    """Python's name of a declared encoding; None where it has none, or one that does not fit bytes that are no UTF-8."""
     try:
-        b"a".decode(encoding)
+        if b"a\xe4".decode(encoding, "replace")[:1] != "a":
+            return None
     except LookupError:  # unknown to Python, or not an encoding of text
-        return False
-    return codecs.lookup(encoding).name != "utf-8"
+        return None
+    name = codecs.lookup(encoding).name
+    if name.startswith(("utf", "unicode", "raw")):
+        return None
+    return "cp1252" if name in ("iso8859-1", "ascii") else name
 
 
 def read_text(path: Path, limits: Limits) -> RawPages:
@@ -161,79 +117,3 @@ def _is_full(line: str, following: str, width: int) -> bool:
     if CELL_SEPARATOR in line or CELL_SEPARATOR in following:
         return False
     return len(line) + 1 + len(following.split(" ", 1)[0]) > width
-
-
-def read_html(path: Path, limits: Limits) -> RawPages:
-    """The visible text of an HTML file as one page: blocks, list items and table rows. Links are never followed."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    data = path.read_bytes()
-    declared = _CHARSET.search(data[:4000])
-    tree = LexborHTMLParser(decode(data, declared.group(1).decode("ascii") if declared else None))
-    builder = BlockBuilder(limits.max_characters)
-    if tree.body is not None:
-        _HtmlWalk(builder).walk(tree.body)
-    return RawPages(["\n\n".join(text for _, text in builder.blocks)])
-
-
-def _is_visible(node: Any) -> bool:
-    if node.tag in _NO_TEXT:
-        return False
-    attributes = node.attributes
-    return "hidden" not in attributes and "display:none" not in (attributes.get("style") or "").replace(" ", "").lower()
-
-
-class _HtmlWalk:
-    def __init__(self, builder: BlockBuilder) -> None:
-        self._builder = builder
-        self._inline: list[str] = []
-        self._item = False
-
-    def walk(self, body: Any) -> None:
-        """Depth first with an own stack: the depth of the tree is the author's choice, not ours."""
-        stack = [(body, False)]
-        while stack:
-            node, leaving = stack.pop()
-            if leaving:
-                self._leave(node.tag)
-                continue
-            if node.is_text_node:
-                self._inline.append(re.sub(r"\s+", " ", node.text_content or ""))
-            elif node.is_element_node and _is_visible(node):
-                self._enter(node.tag)
-                stack.append((node, True))
-                children = []
-                child = node.child
-                while child is not None:
-                    children.append((child, False))
-                    child = child.next
-                stack += reversed(children)
-
-    def _flush(self) -> None:
-        text = "".join(self._inline)
-        self._inline.clear()
-        if text.strip():
-            self._builder.paragraph(text, (0, 0), item=self._item)
-            self._item = False
-
-    def _enter(self, tag: str) -> None:
-        if tag == "br":
-            self._inline.append("\n")
-            return
-        if tag in _INLINE:
-            return
-        self._flush()
-        self._item = tag == "li" or (self._item and tag in ("p", "div"))
-        if tag == "table":
-            self._builder.open_table()
-        elif tag in ("td", "th"):
-            self._builder.open_cell()
-
-    def _leave(self, tag: str) -> None:
-        if tag in _INLINE or tag == "br":
-            return
-        self._flush()
-        if tag == "tr":
-            self._builder.close_row()
-        elif tag == "table":
-            self._builder.close_table()

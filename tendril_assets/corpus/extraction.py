@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
-from tendril_assets.corpus.textclean import clean, garbled_share, squeeze
+from tendril_assets.corpus.textclean import clean, closed_up, garbled_share, squeeze
 
 OUTCOMES = (
     "ok",
@@ -75,6 +75,12 @@ class Extraction:
     characters: int = 0
     transient: bool = False
 
+    @property
+    def page_characters(self) -> tuple[int, ...]:
+        """Characters of each page, the first one first; 0 for a page without text, none at all without a page kept."""
+        lengths = {page.number: len(page.text) for page in self.pages}
+        return tuple(lengths.get(number, 0) for number in range(1, self.page_count + 1)) if lengths else ()
+
     def to_bytes(self) -> bytes:
         """UTF-8 JSON, for caches and pipes; ``from_bytes`` gives the equal record back."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
@@ -110,7 +116,7 @@ class RawPages(NamedTuple):
 
 def settle(raw: RawPages, limits: Limits) -> Extraction:
     """Clean the pages and decide the outcome: ok, partial, no_text_layer, garbled or too_large."""
-    texts = [squeeze(clean(text)) for text in raw.texts]
+    texts = [squeeze(closed_up(clean(text))) for text in raw.texts]
     pages = tuple(PageText(number, text) for number, text in enumerate(texts, start=1) if text)
     empty = tuple(number for number, text in enumerate(texts, start=1) if not text)
     characters = sum(len(page.text) for page in pages)

@@ -1,19 +1,19 @@
-"""Cleaning of text as it comes out of files: characters, line breaks, line-end hyphens.
+"""Cleaning of text as it comes out of files, character by character. Line ends are the matter of ``line_ends``.
 
 Unicode is composed by NFC and never by NFKC, which would turn ``10³`` into ``103``; the Latin ligatures alone are
-taken apart, by a table. Three things that look alike are kept apart at a line end: the hyphen that only marks the
-break ("Nach-/haltigkeit"), the real hyphen ("Baden-/Württemberg", "EU-/weit") and the suspended compound
-("Ein-/und Ausfuhr"); the soft hyphen is a fourth, invisible one and always goes.
+taken apart, by a table. Glyphs of the symbol fonts of Word (bullets, ticks, boxes) have places in the private use area;
+a table gives the common ones their signs, and any other private character at the start of a line is a bullet. Elsewhere
+it is a letter that nobody can read, and counts as unreadable.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from itertools import pairwise
 
 REPLACEMENT = "\ufffd"
-HYPHENS = "-\u2010\u2011"
 SOFT_HYPHEN = "\u00ad"
 
+SUPERSCRIPTS = dict(zip("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 # Vertical tab, next line, line and paragraph separator end a line: dropping them would glue two words together.
 _LINE_BREAKS = dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), "\n")
@@ -25,50 +25,44 @@ _NONCHARACTERS = dict.fromkeys(
 )
 _TABLE = {**_CONTROLS, **_LINE_BREAKS, **_INVISIBLE, **_NONCHARACTERS, **_LIGATURES}
 
+# Symbol and Wingdings, as Word and its PDF writer leave them: bullets, arrows, ticks and boxes.
+_BULLET = "\u2022"
+_SYMBOLS = {
+    **dict.fromkeys((0xF02D, 0xF0BE), "\u2013"),
+    **dict.fromkeys((0xF06E, 0xF0A7, 0xF0B7, 0xF0D8, 0xF076, 0xF06C), _BULLET),
+    **dict.fromkeys((0xF06F, 0xF071, 0xF0A8), "\u2610"),
+    **dict.fromkeys((0xF078, 0xF0FD, 0xF0FE, 0xF054), "\u2612"),
+    **dict.fromkeys((0xF050, 0xF0FC), "\u2713"),
+    **dict.fromkeys((0xF0AE, 0xF0E0, 0xF0E8), "\u2192"),
+    0xF0B0: "\u00b0", 0xF0B1: "\u00b1", 0xF0B3: "\u2265", 0xF0A3: "\u2264", 0xF0B4: "\u00d7", 0xF0E5: "\u2211",
+}  # fmt: skip
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_PRIVATE_BULLET = re.compile(r"^([ \t]*)[\ue000-\uf8ff](?=\s)", re.MULTILINE)
+# Five letters or more with blanks between them; two or more blanks part the words.
+_LETTER_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){4,}(?![^\W_])")
+_BETWEEN_WORDS = re.compile(r"[ \u00a0]{2,}")
+
 _NEEDS_TABLE = re.compile("[" + "".join(re.escape(chr(c)) for c in sorted(_TABLE)) + "]")
+# Anything that needs a closer look; most texts are done after one search.
+_SUSPECT = re.compile(
+    f"[{''.join(re.escape(chr(c)) for c in sorted(_TABLE))}\r{SOFT_HYPHEN}\ud800-\udfff\ue000-\uf8ff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SOFT_BREAK = re.compile(r"\u00ad[ \t]*\n[ \t]*")
-_BLANKS = re.compile(r"[^\S\n]+")
+_BLANKS = re.compile(r"[^\S\n ][^\S\n]*| [^\S\n]+")  # all but a single space, which is right as it is
 _LOOSE_BREAK = re.compile(r" ?\n ?")
 _MANY_BREAKS = re.compile(r"\n{3,}")
-
-_CONJUNCTIONS = frozenset(
-    {
-        "und",
-        "oder",
-        "bzw",
-        "beziehungsweise",
-        "sowie",
-        "resp",
-        "respektive",
-        "u",
-        "o",
-        "bis",
-        "als",
-        "noch",
-        "wie",
-        "statt",
-        "et",
-        "ou",
-        "e",
-        "od",
-        "and",
-        "or",
-        "и",
-        "или",
-    }
-)
-_LIST_ITEM = re.compile(
-    r"(?:[•·▪◦‣■●*–—-]\s|\(?\d{1,3}(?:\.\d{1,3})*[.)]\s|\d{1,3}(?:\.\d{1,3})+\s|\(?[a-zA-Z]\)\s|§\s?\d)"
-)
 
 
 def clean(text: str) -> str:
     """``text`` in NFC, without control, zero-width and non-characters, with ``\\n`` line breaks.
 
     Tabs and line breaks stay. Surrogate pairs are joined, lone surrogates become U+FFFD. Ligatures U+FB00 to U+FB06
-    are taken apart. Soft hyphens go, together with a line break behind them. Idempotent.
+    are taken apart. Soft hyphens go, together with a line break behind them. Private characters become the signs they
+    stand for, or U+FFFD. Idempotent.
     """
+    if _SUSPECT.search(text) is None:
+        return unicodedata.normalize("NFC", text)
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if "\r" in text:
@@ -77,7 +71,23 @@ def clean(text: str) -> str:
         text = text.translate(_TABLE)
     if SOFT_HYPHEN in text:
         text = _SOFT_BREAK.sub("", text).replace(SOFT_HYPHEN, "")
+    if _PRIVATE.search(text):
+        text = _PRIVATE_BULLET.sub(rf"\1{_BULLET}", text.translate(_SYMBOLS))
+        text = _PRIVATE.sub(REPLACEMENT, text)
     return unicodedata.normalize("NFC", text)
+
+
+def closed_up(text: str) -> str:
+    """``text`` with headings set letter by letter ("Z U S C H L A G") written as words; an alphabet stays."""
+
+    def close(match: re.Match[str]) -> str:
+        words = [word.split() for word in _BETWEEN_WORDS.split(match[0])]
+        letters = [letter for word in words for letter in word]
+        if any(len(word) == 1 for word in words) or all(ord(b) - ord(a) == 1 for a, b in pairwise(letters)):
+            return match[0]
+        return " ".join("".join(word) for word in words)
+
+    return _LETTER_SPACED.sub(close, text)
 
 
 def squeeze(text: str) -> str:
@@ -91,68 +101,3 @@ def garbled_share(text: str) -> float:
     """Share of U+FFFD among the characters that are no white space; 0.0 for an empty text."""
     bad = text.count(REPLACEMENT)
     return bad / sum(len(word) for word in text.split()) if bad else 0.0
-
-
-def is_list_item(line: str) -> bool:
-    """Whether ``line`` opens with a bullet or a numbering such as ``1.``, ``2.3``, ``a)`` or ``§ 4``."""
-    return _LIST_ITEM.match(line) is not None
-
-
-def join_lines(first: str, second: str) -> str:
-    """Two consecutive lines of one paragraph as one text, with a hyphen between them mended.
-
-    The hyphen is taken out where the word goes on in lower case; it stays before a capital or a digit, after an
-    abbreviation, a number or a single letter ("CO2-", "E-"), and before a conjunction (suspended compound), where the
-    blank stays too.
-    """
-    first, second = first.rstrip(), second.lstrip()
-    if not first or not second:
-        return first or second
-    if first[-1] == SOFT_HYPHEN:
-        return first[:-1] + second
-    if first[-1] not in HYPHENS or len(first) < 2 or not first[-2].isalnum():
-        return f"{first} {second}"
-    if re.split(r"[\s/]", second, maxsplit=1)[0].rstrip(".,;:").casefold() in _CONJUNCTIONS:
-        return f"{first} {second}"
-    if second[0].islower() and not _keeps_hyphen(re.split(r"[^\w]", first[:-1])[-1]):
-        return first[:-1] + second
-    return first + second if second[0].isalnum() or second[0] == "/" else f"{first} {second}"
-
-
-def _keeps_hyphen(stem: str) -> bool:
-    return len(stem) == 1 or not stem.isalpha() or (stem.isupper() and len(stem) > 1)
-
-
-def mend_hyphens(text: str) -> str:
-    """``text`` with hyphens at line ends mended by the rule of ``join_lines``; other line breaks stay."""
-    mended: list[str] = []
-    for line in text.split("\n"):
-        if mended and line.strip() and mended[-1].rstrip().endswith((*HYPHENS, SOFT_HYPHEN)):
-            joined = join_lines(mended[-1], line)
-            if joined != f"{mended[-1].rstrip()} {line.lstrip()}" or _is_suspended(mended[-1]):
-                mended[-1] = joined
-                continue
-        mended.append(line)
-    return "\n".join(mended)
-
-
-def _is_suspended(line: str) -> bool:
-    bare = line.rstrip()
-    return len(bare) > 1 and bare[-1] in HYPHENS and bare[-2].isalnum()
-
-
-def flow(lines: Sequence[str], full: Sequence[bool]) -> str:
-    """Lines of one paragraph as flowing text.
-
-    ``full[i]`` says that line i is full, so that line i + 1 continues it (the last line needs none). A line that is
-    not, or is followed by a list item, ends with a line break; a word cut by a hyphen is mended in any case.
-    """
-    text = ""
-    for i, line in enumerate(lines):
-        if not text:
-            text = line
-        elif is_list_item(line) or not (full[i - 1] or _is_suspended(lines[i - 1])):
-            text = f"{text}\n{line}"
-        else:
-            text = join_lines(text, line)
-    return text

@@ -14,14 +14,22 @@ LIMITS = ReadingLimits(
 )
 
 Place = tuple[float, float, str]
+_WORD_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _CONTENT_TYPES = (
     '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-    '<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.'
-    'wordprocessingml.document.main+xml"/></Types>'
-)
+    + "".join(
+        f'<Override PartName="/word/{part}.xml" ContentType="{_WORD_TYPE}.{kind}+xml"/>'
+        for part, kind in (
+            ("document", "document.main"), ("footnotes", "footnotes"), ("endnotes", "endnotes"),
+            ("header1", "header"), ("footer1", "footer"),
+        )
+    )
+    + "</Types>"
+)  # fmt: skip
 _NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
-    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 )
 
 
@@ -50,6 +58,11 @@ def docx(path: Path, body: str, parts: dict[str, str | bytes] | None = None, pro
         for name, data in (parts or {}).items():
             archive.writestr(name, data)
     return path
+
+
+def word_part(element: str, content: str) -> str:
+    """A part beside the main one, such as ``hdr`` or ``footnotes``."""
+    return f'<?xml version="1.0"?><w:{element} {_NAMESPACES}>{content}</w:{element}>'
 
 
 def paragraph(text: str) -> str:

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,48 @@ def test_headings_and_announcements_go_with_what_follows():
         f"3 Zuschlagskriterien\nEs gelten folgende Kriterien:\n{SECOND}",
         FIRST,
     ]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "3.2 Zuschlagskriterien",
+        "3.2.1. Gewichtung der Kriterien.",
+        "A. Allgemeines",
+        "§ 4 Vergabe",
+        "2 Was ist verlangt?",
+    ],
+)
+def test_numbered_headings_are_kept_with_what_they_head(heading: str):
+    assert [p.text for p in passages_of([PageText(1, f"{FIRST}\n\n{heading}\n\n{SECOND}")])] == [
+        FIRST,
+        f"{heading}\n{SECOND}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["Was ist verlangt und was geschieht danach?", "2 Sätze. Danach folgt noch ein weiterer."]
+)
+def test_sentences_are_no_headings(line: str):
+    assert len(passages_of([PageText(1, f"{line}\n\n{SECOND}")])) == 2
+
+
+@pytest.mark.parametrize("heading", ["3.2 Zuschlagskriterien", "Eignung", "Es gelten folgende Kriterien:"])
+def test_a_heading_at_the_end_of_a_page_goes_with_the_text_of_the_next(heading: str):
+    pages = [PageText(3, f"{FIRST}\n\n{heading}"), PageText(4, f"{SECOND}\n\n{FIRST}")]
+    assert passages_of(pages) == [
+        PassageText(3, 0, FIRST),
+        PassageText(3, 1, f"{heading}\n{SECOND}"),
+        PassageText(4, 2, FIRST),
+    ]
+    # Not over a page without text, for what was there is unknown.
+    assert len(passages_of([pages[0], pages[1]._replace(number=5)])) == 3 + (len(heading) >= MIN_CHARACTERS)
+
+
+@pytest.mark.parametrize("number", ["Seite 3 von 12", "- 3 -", "3/12", "Ende."])
+def test_a_page_number_or_a_scrap_goes_with_nothing_over_a_page_break(number: str):
+    pages = [PageText(3, f"{FIRST}\n\n{number}"), PageText(4, SECOND)]
+    assert [p.text for p in passages_of(pages)] == [f"{FIRST}\n{number}", SECOND]
 
 
 def test_a_long_announcement_goes_with_its_list_too():
@@ -56,7 +99,9 @@ def test_noun_behind_a_page_break_continues_a_long_sentence_only():
     long = f"{SECOND} {FIRST} Die Anbieterin beachtet dabei die Vorgaben der"
     assert len(long) > 100
     assert passages_of([PageText(1, long), PageText(2, FIRST)]) == [PassageText(1, 0, f"{long} {FIRST}")]
-    assert len(passages_of([PageText(1, "3 Eignungskriterien der Anbieterin"), PageText(2, FIRST)])) == 2
+    assert passages_of([PageText(1, "3 Eignungskriterien der Anbieterin"), PageText(2, FIRST)]) == [
+        PassageText(1, 0, f"3 Eignungskriterien der Anbieterin\n{FIRST}")
+    ]
     assert len(passages_of([PageText(1, f"{long}\n\n{FIRST}")])) == 2
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tendril_assets.corpus.extract import Extraction, PageText, read_document
 from tendril_assets.corpus.extract_text import decode
 from tendril_assets.spec import ExtractionSpec
-from tendril_assets_tests.corpus.documents import LIMITS, docx, paragraph
+from tendril_assets_tests.corpus.documents import LIMITS, docx, lines, paragraph, pdf
 
 FIRST = "Die Anbieterin legt ein Umweltkonzept vor."
 SECOND = "Das Holz stammt aus nachhaltiger Bewirtschaftung."
@@ -150,6 +150,9 @@ def test_html_in_a_declared_code_page(tmp_path: Path):
         ("Fläche 10 m²", "utf-16-le"),
         ("Fläche 10 m²", "utf-16-be"),
         ("Закон о закупках", "cp1251"),
+        ("Prüfung der Bäume und Flächen, schön", "cp850"),
+        ("«Prüfung» der Bäume – schön", "cp1252"),
+        ("L’école a été créée à Genève", "cp1252"),
     ],
 )
 def test_decode(text: str, encoding: str):
@@ -214,6 +217,10 @@ def test_garbled_text_is_not_kept(tmp_path: Path):
         ("a.xyz", b"abc", "unsupported"),
         ("a", b"abc", "unsupported"),
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600, "unsupported"),
+        ("a.docx", b"{\\rtf1 Text}", "unsupported"),
+        ("a.pdf", b"\x89PNG\r\n", "unsupported"),
+        ("a.txt", b"\x1f\x8b\x08", "unsupported"),
+        ("a.doc", b"<html><body>Text", "unsupported"),
         ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
     ],
 )
@@ -229,6 +236,36 @@ def test_archives_that_are_no_word_file_and_missing_files(tmp_path: Path):
     assert read_document(tmp_path / "a.zip", LIMITS).outcome == "unsupported"
     assert read_document(tmp_path / "none.pdf", LIMITS).message == "no such file"
     assert read_document(tmp_path, LIMITS).message == "not a regular file"
+
+
+def test_the_content_decides_and_the_message_says_what_to_do(tmp_path: Path):
+    whole = pdf(tmp_path / "a.pdf", [lines(FIRST)])
+    assert texts(write(tmp_path / "a.docx", whole.read_bytes())) == {1: FIRST}
+    assert texts(write(tmp_path / "b.pdf", docx(tmp_path / "b.docx", paragraph(FIRST)).read_bytes())) == {1: FIRST}
+    # A PDF may have anything before its header; a text that speaks of one is none.
+    assert texts(write(tmp_path / "c.pdf", b"\r\njunk\r\n" + whole.read_bytes())) == {1: FIRST}
+    assert texts(write(tmp_path / "c.txt", "Dateien beginnen mit %PDF-1.7 oder PK.")) == {
+        1: "Dateien beginnen mit %PDF-1.7 oder PK."
+    }
+    with zipfile.ZipFile(tmp_path / "a.odt", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", "<office:document-content/>")
+    messages = {
+        "a.odt": "an OpenDocument file; save it as DOCX or PDF, or unpack it",
+        "a.rtf": "an RTF file; save it as DOCX or PDF",
+        "a.doc": "an Office file in the old binary format; save it as DOCX or PDF",
+        "empty.pdf": "the file is empty",
+    }
+    write(tmp_path / "a.rtf", rb"{\rtf1 Text}")
+    write(tmp_path / "a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600)
+    write(tmp_path / "empty.pdf", b"")
+    assert {name: read_document(tmp_path / name, LIMITS).message for name in messages} == messages
+
+
+def test_characters_of_each_page(tmp_path: Path):
+    extraction = read_document(pdf(tmp_path / "a.pdf", [[], lines(FIRST), []]), LIMITS)
+    assert extraction.page_characters == (0, len(FIRST), 0)
+    assert read_document(write(tmp_path / "a.txt", ""), LIMITS).page_characters == ()
 
 
 def test_record_survives_its_bytes():

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,16 @@ def test_garbage_behind_a_pdf_header_fails_without_an_exception(tmp_path: Path):
     extraction = read_document(path, LIMITS)
     assert extraction.outcome == "parse_failed"
     assert "not a readable PDF" in str(extraction.message)
+
+
+def test_a_wrong_cross_reference_table_is_made_anew(tmp_path: Path):
+    path = pdf(tmp_path / "a.pdf", [lines(TEXT)])
+    data = path.read_bytes()
+    at = data.rindex(b"startxref")
+    path.write_bytes(data[:at] + b"startxref\n7\n%%EOF\n")
+    assert read_page(path) == TEXT
+    path.write_bytes(re.sub(rb"\d{10} 00000 n", b"0000000009 00000 n", data))
+    assert read_page(path) == TEXT
 
 
 def test_cut_file_never_raises(tmp_path: Path):

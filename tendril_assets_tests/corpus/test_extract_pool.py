@@ -94,6 +94,38 @@ def test_slow_document_is_ended_and_the_others_are_read(folder: Path):
 
 
 @on_linux
+def test_whatever_a_library_does_the_other_documents_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(extract_pool, "_WORKER_MODULE", "tendril_assets_tests.corpus.breaking_worker")
+    limits = LIMITS._replace(timeout_s=4, memory_mb=512)
+    breaking = ("hang", "hog", "crash", "stop", "noise")
+    jobs = []
+    for number, name in enumerate(breaking):
+        (folder / f"{name}.txt").write_text("Die Anbieterin legt ein Umweltkonzept vor.")
+        jobs += [
+            (f"before {number}", folder / "c.txt"),
+            (name, folder / f"{name}.txt"),
+            (f"after {number}", folder / "a.pdf"),
+        ]
+    started = time.monotonic()
+    results = {result.job_id: result.extraction for result in read_documents(jobs, limits, workers=2)}
+    assert time.monotonic() - started < 30
+    ends = {name: (results[name].outcome, results[name].transient) for name in breaking}
+    assert ends == {
+        "hang": ("parse_failed", True),
+        "hog": ("too_large", False),
+        "crash": ("parse_failed", True),
+        "stop": ("parse_failed", True),
+        "noise": ("ok", False),
+    }
+    assert results["hang"].message == "took longer than 4 s"
+    assert results["hog"].message == "needs more than 512 MB of memory"
+    assert f"status {-signal.SIGSEGV}" in str(results["crash"].message)
+    assert "status 0" in str(results["stop"].message)
+    assert {results[f"{when} {i}"].outcome for when in ("before", "after") for i in range(len(breaking))} == {"ok"}
+    assert not child_pids(os.getpid())
+
+
+@on_linux
 def test_memory_limit_is_an_outcome_and_the_others_are_read(folder: Path):
     # 120 MB of text need twice that as characters, over the 256 MB the worker may take in all.
     (folder / "big.txt").write_bytes("Wörter ohne Ende. ".encode() * 6_500_000)

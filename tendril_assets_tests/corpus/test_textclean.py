@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.corpus.textclean import clean, flow, garbled_share, is_list_item, join_lines, mend_hyphens, squeeze
+from tendril_assets.corpus.textclean import clean, closed_up, garbled_share, squeeze
 
 
 def test_decomposed_umlauts_are_composed_and_superscripts_stay():
@@ -29,49 +29,25 @@ def test_soft_hyphens_go_with_the_break_behind_them():
     assert clean("Nach\u00adhaltig\u00ad\nkeit") == "Nachhaltigkeit"
 
 
+def test_private_characters_are_the_signs_of_word_a_bullet_or_unreadable():
+    assert clean("\uf0b7 Holz\n\uf0fc ja\n  \ue123 Papier") == "• Holz\n✓ ja\n  • Papier"
+    assert clean("Gefahr \uf0fe 10 \uf0b0C") == "Gefahr ☒ 10 °C"
+    assert clean("H\ue001lz \ue002") == "H\ufffdlz \ufffd"
+
+
 @pytest.mark.parametrize(
-    ("first", "second", "joined"),
+    ("text", "closed"),
     [
-        ("die Nach-", "haltigkeit", "die Nachhaltigkeit"),
-        ("Baden-", "Württemberg", "Baden-Württemberg"),
-        ("ein FSC-", "Zertifikat", "ein FSC-Zertifikat"),
-        ("EU-", "weit", "EU-weit"),
-        ("CO2-", "neutral", "CO2-neutral"),
-        ("per E-", "mail", "per E-mail"),
-        ("2025-", "2026", "2025-2026"),
-        ("10-", "jährig", "10-jährig"),
-        ("Ein-", "und Ausfuhr", "Ein- und Ausfuhr"),
-        ("Ein-", "bzw. Ausfuhr", "Ein- bzw. Ausfuhr"),
-        ("Ein-", "und/oder Ausfuhr", "Ein- und/oder Ausfuhr"),
-        ("Ein-", "/Ausfuhr", "Ein-/Ausfuhr"),
-        ("Nach\u00ad", "haltigkeit", "Nachhaltigkeit"),
-        ("Preis -", "netto", "Preis - netto"),
-        ("eine Zeile", "noch eine", "eine Zeile noch eine"),
-        ("", "allein", "allein"),
+        ("Z U S C H L A G", "ZUSCHLAG"),
+        ("Z U S C H L A G   U N D   P R E I S", "ZUSCHLAG UND PREIS"),
+        ("1 Z u s c h l a g\nText", "1 Zuschlag\nText"),
+        ("Lose A B C D E F", "Lose A B C D E F"),
+        ("A B C D", "A B C D"),
+        ("Typ X Y oder Z", "Typ X Y oder Z"),
     ],
 )
-def test_line_end_hyphens(first: str, second: str, joined: str):
-    assert join_lines(first, second) == joined
-
-
-def test_mend_hyphens_leaves_other_line_breaks():
-    text = "Die Nach-\nhaltigkeit zählt\nEin-\nund Ausfuhr\n- Punkt\n"
-    assert mend_hyphens(text) == "Die Nachhaltigkeit zählt\nEin- und Ausfuhr\n- Punkt\n"
-
-
-def test_flow_breaks_after_short_lines_and_before_list_items():
-    text = flow(["Titel", "Ein langer Satz, der weiter-", "geht und", "a) eins", "b) zwei"], [False, True, True, True])
-    assert text == "Titel\nEin langer Satz, der weitergeht und\na) eins\nb) zwei"
-
-
-@pytest.mark.parametrize("line", ["• Holz", "- Holz", "1. Holz", "2.3 Holz", "a) Holz", "(4) Holz", "§ 4 Holz"])
-def test_list_items(line: str):
-    assert is_list_item(line)
-
-
-@pytest.mark.parametrize("line", ["30 Tage", "Holz", "-haltig", "z.B. Holz"])
-def test_no_list_items(line: str):
-    assert not is_list_item(line)
+def test_words_set_letter_by_letter(text: str, closed: str):
+    assert closed_up(text) == closed
 
 
 def test_squeeze_and_garbled_share():
