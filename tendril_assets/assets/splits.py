@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 
 import dagster as dg
-import polars as pl
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
-from tendril_assets.qrels.leakage import TEST, find_leakage
+from tendril_assets.assets.duplicates import load_index
+from tendril_assets.qrels.leakage import find_leakage
 from tendril_assets.qrels.splits import TRAIN, VALIDATION, assign_splits
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
-
-_HELD_OUT_COLUMNS = ["passage_id", "text"]
 
 
 def splits_assets(spec: CollectionSpec) -> Stage:
@@ -26,17 +24,17 @@ def splits_assets(spec: CollectionSpec) -> Stage:
             context, warehouse, spec, {"splits": splits}, {"splits": {"by_split": counts(splits, "split")}}
         )
 
-    @table_assets(spec, ["leakage"], deps=["splits", "corpus", "test_corpus"], pool="cpu")
+    @table_assets(
+        spec,
+        ["leakage"],
+        deps=["splits", "corpus", "test_corpus", "passage_texts", "similar_texts"],
+        pool="cpu",
+        version="2",
+    )
     def write_leakage(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        corpus = warehouse.load(collection, "corpus", [*_HELD_OUT_COLUMNS, "group_id"]).join(
-            warehouse.load(collection, "splits"), on="group_id"
-        )
-        held_out = {
-            VALIDATION: corpus.filter(pl.col("split") == VALIDATION).select(_HELD_OUT_COLUMNS),
-            TEST: warehouse.load(collection, "test_corpus", _HELD_OUT_COLUMNS),
-        }
-        training = corpus.filter(pl.col("split") == TRAIN).select(_HELD_OUT_COLUMNS)
-        leakage = find_leakage(training, held_out, spec.filters.near_duplicate)
+        splits = warehouse.load(collection, "splits")
+        leakage = find_leakage(load_index(warehouse, collection), splits)
+        training = splits.filter(split=TRAIN).join(warehouse.load(collection, "corpus", ["group_id"]), on="group_id")
         metadata = {
             "by_cause": counts(leakage, "cause_set"),
             "leaking_passages": leakage["passage_id"].n_unique(),

@@ -1,20 +1,23 @@
-"""Raw passages as rows, what the filters decide on them, and where each project stands in the end."""
+"""Raw passages as rows, and what the filters decide on them."""
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import polars as pl
 
 from tendril_assets.corpus.chunking import PassageText
 from tendril_assets.corpus.filters import FILTER_VERSION, decide
 from tendril_assets.corpus.identifiers import KeyedHasher, nfc
-from tendril_assets.corpus.neardup import NEARDUP_VERSION, find_near_duplicates, similar_across
-from tendril_assets.corpus.removals import Removals
-from tendril_assets.spec import FilterSpec, NearDuplicateSpec
+from tendril_assets.corpus.neardup import NEARDUP_VERSION, near_duplicates
+from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_RULE
+from tendril_assets.spec import FilterSpec
 from tendril_assets.tables import TABLES
 
+MASKING_FAILED = "masking_failed"
+RESTRICTED, NEAR_DUPLICATE = "restricted_project", "near_duplicate"
 RULE_VERSION = f"{FILTER_VERSION}+{NEARDUP_VERSION}"
+RESTRICTION_VERSION = f"restriction-{RESTRICTION_RULE}"
 
 
 def passage_rows(
@@ -31,33 +34,33 @@ def passage_rows(
     return rows
 
 
-def without_removed(passages: pl.DataFrame, removals: Removals, spec: NearDuplicateSpec) -> pl.DataFrame:
-    """``passages`` without the removed ones and without their near-duplicates in the same project.
+class Decided(NamedTuple):
+    """Rows of ``passage_decisions``, in the order of the passages, and of ``guarded_pairs``."""
 
-    Else the next filter would only put the copy of a removed passage in its place. The guard that keeps texts with
-    another number apart does not hold here.
+    decisions: pl.DataFrame
+    guarded: pl.DataFrame
+
+
+def decide_passages(
+    passages: pl.DataFrame,
+    documents: pl.DataFrame,
+    restricted: Collection[str],
+    spec: FilterSpec,
+    former: pl.DataFrame | None = None,
+) -> Decided:
+    """One decision per raw passage, so that the kept ones and the reasons add up to all of them.
+
+    Passages of ``restricted`` projects are left out for that alone, whatever else they are. The others are looked at by
+    themselves, and then for near-duplicates among those that stay. The older of two is the one that the last run did
+    not drop as a repetition (``former``: its ``passage_decisions``), else that of the document drawn earlier, else the
+    one that comes first in it: a document added to a project never takes the place of what was published, even where it
+    is drawn before the others. ``documents`` has project, document and rank.
     """
-    key = ("project", "document", "page", "position", "passage_id")
-    listed = {row[4] for row in passages.select(key).iter_rows() if removals.has_passage(*row)}
-    if not listed:
-        return passages
-    gone = set(listed)
-    hit = passages.filter(pl.col("passage_id").is_in(listed))
-    for (project,), removed in hit.group_by("project"):
-        rest = passages.filter(pl.col("project") == project, ~pl.col("passage_id").is_in(listed))
-        pairs = similar_across(removed.select("passage_id", "text"), rest.select("passage_id", "text"), spec)
-        gone |= {pair.right_id for pair in pairs}
-    return passages.filter(~pl.col("passage_id").is_in(gone))
-
-
-def decide_passages(passages: pl.DataFrame, documents: pl.DataFrame, spec: FilterSpec) -> pl.DataFrame:
-    """Rows of ``passage_decisions``: each passage by itself, then near-duplicates among those that stay.
-
-    ``documents`` has project, document and rank. The older passage of two is the one of the document drawn earlier,
-    then the one that comes first in it.
-    """
+    excluded = frozenset(restricted)
     decisions = {
-        passage_id: decide(text, spec) for passage_id, text in passages.select("passage_id", "text").iter_rows()
+        passage_id: decide(text, spec)
+        for passage_id, project, text in passages.select("passage_id", "project", "text").iter_rows()
+        if project not in excluded
     }
     staying = [passage_id for passage_id, decision in decisions.items() if decision.reason is None]
     frame = (
@@ -70,15 +73,28 @@ def decide_passages(passages: pl.DataFrame, documents: pl.DataFrame, spec: Filte
             order=pl.col("rank").cast(pl.Int64) * 2**32 + pl.col("position").cast(pl.Int64),
         )
     )
-    duplicates = {duplicate.passage_id: duplicate for duplicate in find_near_duplicates(frame, spec.near_duplicate)}
+    found = near_duplicates(frame, spec.near_duplicate, kept_before=_let_stay(former))
+    duplicates = {duplicate.passage_id: duplicate for duplicate in found.removed}
+    projects = dict(passages.select("passage_id", "project").iter_rows())
     rows = []
-    for passage_id, project in passages.select("passage_id", "project").iter_rows():
-        reason, figure = decisions[passage_id]
-        cause = None
-        if duplicate := duplicates.get(passage_id):
-            reason, figure, cause = "near_duplicate", duplicate.similarity, duplicate.cause
-        rows.append((passage_id, project, reason is None, reason, figure, cause, RULE_VERSION))
-    return TABLES["passage_decisions"].frame(rows)
+    for passage_id, project in projects.items():
+        cause, version = None, RULE_VERSION
+        if project in excluded:
+            reason, figure, version = RESTRICTED, None, RESTRICTION_VERSION
+        elif duplicate := duplicates.get(passage_id):
+            reason, figure, cause = NEAR_DUPLICATE, duplicate.similarity, duplicate.cause
+        else:
+            reason, figure = decisions[passage_id]
+        rows.append((passage_id, project, reason is None, reason, figure, cause, version))
+    pairs = [(pair.passage_id, pair.other, projects[pair.passage_id], *pair[2:]) for pair in found.guarded]
+    return Decided(TABLES["passage_decisions"].frame(rows), TABLES["guarded_pairs"].frame(pairs))
+
+
+def _let_stay(former: pl.DataFrame | None) -> frozenset[str]:
+    """Passages the last run did not drop as repetitions; what it dropped for its text is dropped again before."""
+    if former is None:
+        return frozenset()
+    return frozenset(former.filter(pl.col("reason").is_null() | (pl.col("reason") != NEAR_DUPLICATE))["passage_id"])
 
 
 def bounded_after_masking(decisions: pl.DataFrame, corpus: pl.DataFrame, spec: FilterSpec) -> pl.DataFrame:
@@ -100,47 +116,10 @@ def bounded_after_masking(decisions: pl.DataFrame, corpus: pl.DataFrame, spec: F
     ).select(decisions.columns)
 
 
-def project_status(
-    projects: pl.DataFrame,
-    documents: pl.DataFrame,
-    status: pl.DataFrame,
-    passages: pl.DataFrame,
-    restricted: pl.DataFrame,
-    corpus: pl.DataFrame,
-    with_text: Sequence[str],
-) -> pl.DataFrame:
-    """Rows of ``project_status``.
-
-    ``documents`` has project, document, rank and sha256; ``with_text`` are the outcomes that count as read. A project
-    is restricted, in_corpus, failed (documents, and none of them was read) or empty, in this order.
-    """
-    outcomes = {
-        (project, document): (outcome, message)
-        for project, document, outcome, message in status.select(
-            "project", "document", "outcome", "message"
-        ).iter_rows()
-    }
-    by_project: dict[str, list[tuple[str, str]]] = {project: [] for project in projects["project"]}
-    for project, document, sha256 in (
-        documents.sort("project", "rank").select("project", "document", "sha256").iter_rows()
-    ):
-        by_project[project].append((document, sha256))
-    n_passages = dict(passages.group_by("project").len().iter_rows())
-    n_kept = dict(corpus.group_by("group_id").len().iter_rows())
-    limited = set(restricted["project"])
-    rows = []
-    for project, group_id in projects.sort("rank").select("project", "group_id").iter_rows():
-        files = by_project[project]
-        failures = [
-            f"{document}: {outcome}" + (f", {message}" if message else "")
-            for document, _ in files
-            for outcome, message in [outcomes[project, document]]
-            if outcome not in with_text
-        ]
-        kept = n_kept.get(group_id, 0)
-        all_failed = bool(files) and len(failures) == len(files)
-        state = "restricted" if project in limited else "in_corpus" if kept else "failed" if all_failed else "empty"
-        digest = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
-        counts = (len(files), len(failures), n_passages.get(project, 0), kept)
-        rows.append((project, group_id, state, digest, *counts, failures[-1] if failures else None))
-    return TABLES["project_status"].frame(rows)
+def without_unmasked(decisions: pl.DataFrame, unmasked: pl.DataFrame) -> pl.DataFrame:
+    """``decisions`` with the passages of ``unmasked`` (passage_id) dropped, for a document that could not be masked."""
+    failed = pl.col("passage_id").is_in(unmasked["passage_id"].to_list())
+    return decisions.with_columns(
+        kept=pl.col("kept") & ~failed,
+        reason=pl.when(failed).then(pl.lit(MASKING_FAILED)).otherwise("reason"),
+    )

@@ -1,5 +1,5 @@
 """Qrels, splits and leakage: from judgments to what is trained on and published.
 
 Tables: ``qrels`` (accepted grades), ``splits`` (the split of each group), ``leakage`` (training passages that repeat
-held-out text). Splits are by group, never by passage.
+held-out text, read from the duplicate index of the corpus stage). Splits are by group, never by passage.
 """

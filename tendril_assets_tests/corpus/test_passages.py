@@ -1,11 +1,10 @@
-"""Passage rows, filter decisions, removal of copies, the length rule on masked texts."""
+"""Passage rows, filter decisions, the length rule on masked texts."""
 
 import polars as pl
 
 from tendril_assets.corpus.chunking import PassageText
 from tendril_assets.corpus.identifiers import KeyedHasher
-from tendril_assets.corpus.passages import bounded_after_masking, decide_passages, passage_rows, without_removed
-from tendril_assets.corpus.removals import Removals
+from tendril_assets.corpus.passages import RESTRICTION_VERSION, bounded_after_masking, decide_passages, passage_rows
 from tendril_assets.spec import FilterSpec
 from tendril_assets.tables import TABLES
 
@@ -37,9 +36,13 @@ def test_equal_texts_of_a_document_get_different_ids_that_other_passages_do_not_
     assert rows[0][3:] == (1, 0, "Kopfzeile des Amtes", 19)
 
 
+def fates(decisions: pl.DataFrame) -> dict[str, str | None]:
+    return dict(decisions.select("passage_id", "reason").iter_rows())
+
+
 def test_the_passage_of_the_document_drawn_earlier_stays():
     frame = passages(("p", "late", 1, 0, LONG), ("p", "early", 7, 9, LONG), ("q", "x", 1, 0, LONG))
-    decisions = decide_passages(frame, documents(("p", "early"), ("p", "late"), ("q", "x")), FILTERS)
+    decisions, _ = decide_passages(frame, documents(("p", "early"), ("p", "late"), ("q", "x")), (), FILTERS)
     found = {row["passage_id"]: row for row in decisions.iter_rows(named=True)}
     assert found["p-0"]["reason"] == "near_duplicate"
     assert (found["p-0"]["cause"], found["p-0"]["figure"]) == ("p-1", 1.0)
@@ -47,17 +50,44 @@ def test_the_passage_of_the_document_drawn_earlier_stays():
     assert found["p-2"]["kept"]  # another project
 
 
-def test_copies_of_a_removed_passage_go_with_it_even_where_a_number_differs():
-    # LONG has 14 words, so 10 word 5-grams; a number in front keeps them all and adds one: 10 / 11 = 0.91 >= 0.7
-    frame = passages(
-        ("p", "a", 1, 0, LONG),
-        ("p", "b", 1, 0, f"4 {LONG}"),
-        ("p", "b", 1, 1, "Ganz etwas anderes steht hier."),
-        ("q", "c", 1, 0, LONG),
-    )
-    left = without_removed(frame, Removals.of([("passage", "p/a/1/0")]), FILTERS.near_duplicate)
-    assert left["passage_id"].to_list() == ["p-2", "p-3"]
-    assert without_removed(frame, Removals(), FILTERS.near_duplicate).equals(frame)
+def test_a_document_that_is_added_does_not_take_the_place_of_what_was_kept():
+    old = passages(("p", "old", 1, 0, LONG))
+    before, _ = decide_passages(old, documents(("p", "old")), (), FILTERS)
+    both, drawn = passages(("p", "old", 1, 0, LONG), ("p", "new", 1, 0, LONG)), documents(("p", "new"), ("p", "old"))
+    after, _ = decide_passages(both, drawn, (), FILTERS, before)
+    assert fates(after) == {"p-0": None, "p-1": "near_duplicate"}
+    again, _ = decide_passages(both, drawn, (), FILTERS, after)
+    assert again.equals(after)
+    # Without a former run the draw decides.
+    assert fates(decide_passages(both, drawn, (), FILTERS).decisions) == {"p-0": "near_duplicate", "p-1": None}
+
+
+def test_a_former_repetition_does_not_come_first():
+    frame, drawn = passages(("p", "a", 1, 0, LONG), ("p", "b", 1, 0, LONG)), documents(("p", "a"), ("p", "b"))
+    first, _ = decide_passages(frame, drawn, (), FILTERS)
+    assert fates(first) == {"p-0": None, "p-1": "near_duplicate"}
+    assert fates(decide_passages(frame, drawn, (), FILTERS, first).decisions) == fates(first)
+    # The text it repeated is gone: now it stays.
+    assert fates(decide_passages(frame.tail(1), drawn, (), FILTERS, first).decisions) == {"p-1": None}
+
+
+def test_passages_of_a_restricted_project_are_left_out_for_that_and_cause_nothing():
+    frame = passages(("p", "a", 1, 0, LONG), ("p", "a", 1, 1, LONG), ("p", "a", 1, 2, "kurz"), ("q", "b", 1, 0, LONG))
+    decisions, guarded = decide_passages(frame, documents(("p", "a"), ("q", "b")), ["p"], FILTERS)
+    assert decisions.filter(~pl.col("kept")).select("passage_id", "reason", "figure", "cause").rows() == [
+        (f"p-{i}", "restricted_project", None, None) for i in range(3)
+    ]
+    assert set(decisions.filter(project="p")["rule_version"]) == {RESTRICTION_VERSION}
+    assert fates(decisions)["p-3"] is None
+    assert guarded.is_empty()
+
+
+def test_guarded_pairs_name_their_project():
+    frame = passages(("p", "a", 1, 0, f"Mindestens 40 {LONG}"), ("p", "a", 1, 1, f"Mindestens 60 {LONG}"))
+    decisions, guarded = decide_passages(frame, documents(("p", "a")), (), FILTERS)
+    assert decisions["kept"].all()
+    # 16 words, 12 n-grams each, of which those without the number are shared: 10 of 14.
+    assert guarded.rows() == [("p-1", "p-0", "p", 10 / 14, "number")]
 
 
 def test_the_length_rule_holds_for_masked_texts():
