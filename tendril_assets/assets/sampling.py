@@ -6,16 +6,12 @@ import dagster as dg
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.assets.keys import keyed_hasher
+from tendril_assets.assets.removal import removal_list
 from tendril_assets.corpus.identifiers import refuse_collisions, refuse_lookalikes
-from tendril_assets.corpus.removals import Removals
-from tendril_assets.corpus.sampling import sample_areas, sample_criterion, sample_documents, sample_projects
+from tendril_assets.corpus.sampling import Standing, sample_areas, sample_criterion, sample_documents, sample_projects
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
-
-
-def removal_list(warehouse: Warehouse, collection: str) -> Removals:
-    return Removals.of(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
 
 
 def sampling_assets(spec: CollectionSpec) -> Stage:
@@ -31,11 +27,9 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
         held_out = set(warehouse.load(collection, "test_projects")["project"])
         landed = warehouse.load(collection, "projects", ["project"])["project"].to_list()
         refuse_lookalikes(landed)
-        group_of = {project: hasher.group(project) for project in landed}
-        refuse_collisions("project", group_of.items())
-        tested = {p for p, g in group_of.items() if p in held_out or g in held_out}
-        removed = {p for p, g in group_of.items() if removals.has_project(p, g)}
-        chosen = sample_projects(set(landed) - tested - removed, rules.n_projects, spec.seed)
+        standing = Standing.of(landed, held_out, removals, hasher)
+        refuse_collisions("project", standing.groups.items())
+        chosen = sample_projects(standing.eligible, rules.n_projects, spec.seed)
 
         files: dict[str, list[str]] = {project: [] for project in chosen}
         document_of: dict[tuple[str, str], str] = {}
@@ -46,7 +40,7 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
                 document_of[project, document] = document_id
         refuse_collisions("document", ((f"{p}/{d}", i) for (p, d), i in document_of.items()))
 
-        projects = [(project, group_of[project], rank) for rank, project in enumerate(chosen, start=1)]
+        projects = [(project, standing.groups[project], rank) for rank, project in enumerate(chosen, start=1)]
         documents = [
             (project, document, document_of[project, document], rank)
             for project in chosen
@@ -60,8 +54,8 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
         }
         figures = {
             "landed": len(landed),
-            "in_test_collection": len(tested),
-            "removed": len(removed),
+            "in_test_collection": len(standing.tested),
+            "removed": len(standing.removed),
             "wanted": rules.n_projects,
         }
         yield from store(context, warehouse, spec, frames, {"sampled_projects": figures})

@@ -3,15 +3,40 @@
 Every draw is a bottom-k of named hashes (``identifiers.keyed_order``): an entity's place depends on the seed, the draw
 and the entity alone. Adding a project can only push others out of the sample, never reorder or exchange them, and a
 project's own documents, areas and criteria do not depend on the other projects (coverage top-ups apart, which a new
-project can only make unnecessary).
+project can only make unnecessary). A removed project takes nothing from the others: each area it held gets at most one
+further top-up. Projects that restrictions exclude later were drawn like all others and are not replaced.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tendril_assets.corpus.identifiers import keyed_order
+from tendril_assets.corpus.identifiers import KeyedHasher, keyed_order
+from tendril_assets.corpus.removals import Removals
 from tendril_assets.records import TIERS
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Every landed project: ``groups`` maps it to its published id; ``tested`` and ``removed`` ones are not eligible."""
+
+    groups: Mapping[str, str]
+    tested: frozenset[str]
+    removed: frozenset[str]
+
+    @classmethod
+    def of(cls, landed: Iterable[str], held_out: Iterable[str], removals: Removals, hasher: KeyedHasher) -> "Standing":
+        """``held_out`` are the test collection's projects, by raw or published id."""
+        groups, test = {project: hasher.group(project) for project in landed}, set(held_out)
+        return cls(
+            groups,
+            frozenset(p for p, g in groups.items() if p in test or g in test),
+            frozenset(p for p, g in groups.items() if removals.has_project(p, g)),
+        )
+
+    @property
+    def eligible(self) -> frozenset[str]:
+        return frozenset(self.groups) - self.tested - self.removed
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,169 @@
+"""Italian words of restricting clauses; the fields are explained in ``restriction_words``."""
+
+from tendril_assets.corpus.restriction_words import words
+
+_PAPER = (
+    r"(?:document[oi]|documentazione|atti|piani|elaborati|incart[oi]|fascicol[oi]|allegati|disegni|modelli"
+    r"|dossier|modulistica"
+    r"|descrittiv[oi])"
+)
+_CONTENT = (
+    r"(?:informazion[ei]|indicazion[ei]|dati(?!\s+personali)|contenut[oi](?!\s+n)|part[ei]|estratti"
+    r"|element[oi])(?!\s+(?:de[il]|degli|delle|della|dell['’]|su[il])\s?(?:\w+\s+)?(?:pazient|client|person"
+    r"|collaborat|utent|assicurat|allievi))"
+)
+_CASE = r"(?:gara|concorso|bando|appalto|procedura|commessa)"
+_TENDER_NOUN = (
+    rf"(?:{_PAPER}\s+(?:(?:relativ\w+\s+)?(?:di|del|della|dell['’]|d['’]|al|alla|per\s+la"
+    rf"|per\s+il)\s?)(?:presente\s+)?(?:gara|appalt[oi]|concorso|bando|messa\s+a\s+concorso|aggiudicazione"
+    rf"|commessa)"
+    r"|capitolat[oi]|modulo\s+d['’]offerta|elenco\s+prezzi)"
+)
+_OF_BID = r"offert[ae]\b"
+_LICENCE = r"(?:consenso|autorizzazione|approvazione|benestare|accordo|assenso|nulla\s?osta)"
+_CONSENT = rf"(?:{_LICENCE}|permesso)"
+
+ITALIAN = words(
+    tender=(
+        rf"\b{_TENDER_NOUN}|\b(?:presenti?|quest[aeio]|tal[ei])\s+(?:\w+\s+)?{_PAPER}\b"
+        rf"|\b{_CONTENT}\b[^;]{{0,70}}\b(?:presente|quest[ao]|della|del)\s+(?:{_CASE})\b"
+    ),
+    documents=rf"\b{_PAPER}\b",
+    content=rf"\b{_CONTENT}\b",
+    reference=(
+        rf"\b(?:secondo|nei|negli|nella|nel|conformemente|vedi|cfr\.?|allegat\w\s+(?:a[il]|agli|alla)|dal|dai"
+        rf"|dagli)\s+(?:present[ei]\s+|quest[aeio]\s+)?(?:{_TENDER_NOUN}|{_PAPER})\b"
+        rf"|\b(?:{_TENDER_NOUN})\s+(?:prevede|richiede|descrive|contiene)\b"
+    ),
+    foreign=(
+        r"\bdati\s+(?:personali|(?:de[il]|degli|delle|della)\s+(?:\w+\s+)?(?:pazient|client|assicurat|alliev"
+        r"|ospit)\w*)|"
+        r"\b(?:suoi|propri|loro|vostri|sua|propria)\s+document\w+|\bdocument\w+\s+(?:presentat|inoltrat|consegnat"
+        r"|trasmess|allegat)\w+\s+(?:da|con\s+l['’]\s?offerta|all['’]\s?offerta)"
+        r"|\b(?:document\w+|atti|incart\w|dossier|piani)\s+(?:del|dei|degli|dell['’])\s*(?:offerent|concorrent|candidat|pazient|client)"
+        r"|\bdocument\w+\s+(?:dell['’]|d['’])\s?offerta"
+    ),
+    performance=(
+        r"\b(?:mandatari|aggiudicatari|appaltator|prestator|fornitor|imprenditor|personale\b|collaborator"
+        r"|subappaltator)\w*"
+        r"|\b(?:esecuzione|svolgimento|durata|fine|ambito)\s+(?:del|della|dei|delle)\s+(?:mandato|contratto"
+        r"|servizio|prestazion|lavori|incarico)\w*|\bdurante\s+l['’]esecuzione"
+    ),
+    promise=(
+        r"\b(?:committente|mandante|comune|cantone|ente)\b[^;]{0,20}\b(?:si\s+impegna|tratta|utilizza"
+        r"|garantisce)\w*|\bsono\s+trattat[ei]\s+(?:\w+\s+){0,3}?(?:confidenzial|riservat)\w*"
+    ),
+    bidder=r"\b(?:offerent|concorrent|partecipant|candidat|destinatari)\w*",
+    only=(
+        r"\b(?:sol[oae]|soltanto|unicamente|esclusivamente|solamente|esclusiv[oaie]|riservat[aeio])\b"
+        r"|\bnon\b[^;]{1,80}?\b(?:se\s+non|che\s+per)\b"
+    ),
+    offer=(
+        rf"\b(?:elabor|allesti|prepara|redazion|redig|presenta|formula|compila|calcol|stesur|inoltr"
+        rf"|complet)\w*\s+(?:\w+['’\s]\s*){{0,4}}?{_OF_BID}"
+        rf"|\b(?:fini|scopo|fine|scopi)\s+(?:\w+['’\s]\s*){{0,4}}?{_OF_BID}"
+        rf"|\bper\s+(?:\w+['’\s]\s*){{0,4}}?{_OF_BID}"
+    ),
+    procedure=(
+        rf"\b(?:ambito|fini|scopo|per)\s+(?:\w+['’\s]\s*){{0,3}}?(?:{_CASE})\b|\b(?:presente|quest[ao]"
+        rf"|tale)\s+(?:{_CASE})\b|\b(?:tal|questo)\s+(?:fine|scopo)\b"
+    ),
+    use=r"\b(?:utilizz|riprod|copia|usat|uso|usare|impieg|serv|sfrutt|adoper|avval)\w*|\bdestinat[aeio]\b",
+    handed=r"\b(?:destinat|riservat|consegnat|mess[aeio]\s+a|fornit|rilasciat)\w*",
+    meant=(
+        r"\b(?:ai|agli|per\s+gli|per\s+i|degli|dei)\s+(?:\w+\s+)?(?:offerent|concorrent|partecipant|candidat"
+        r"|destinatar)i?\b"
+    ),
+    confined=(
+        rf"\b(?:limitat[aeio]|circoscritt[aeio]|si\s+limita\w*)\s+(?:esclusivamente\s+)?(?:all?['’a]|alla|al"
+        rf"|ai)\s?[^;]{{0,60}}?(?:\b{_OF_BID}|{_CASE})"
+    ),
+    other_use=(
+        r"\b(?:altr[oiae]|divers[oiae]|ulterior[ei])\s+(?:us[oi]|scop[oi]|utilizz[oi]|utilizzazion[ei]|fin[ei]"
+        r"|finalità|impieg[oh]i?|progetti)\b|\b(?:scop[oi]|fin[ei]|finalità|us[oi])\s+(?:divers|commercial|estrane"
+        r"|differ)\w+"
+        r"|\b(?:us|utilizz|impieg)\w+\s+(?:\w+['’\s]\s*){0,6}?(?:al\s+di\s+fuori|fuori|divers[oa]\s+da|oltre)"
+        r"|\baltriment\w+\s+utilizz\w+"
+    ),
+    publication=(
+        r"\b(?:pubblicazion[ei]|pubblicare|diffusione|diffondere|divulgazione\s+pubblica|messa\s+in\s+rete"
+        r"|mettere\s+in\s+rete|rendere\s+pubblic\w+)\b"
+    ),
+    published=(
+        r"\b(?:pubblicat[aeio]|pubblicare|diffus[aeio]|diffondere|res[aeio]\s+pubblic\w+|mess[aeio]\s+in\s+rete)\b"
+    ),
+    passing=r"\b(?:divulgazion[ei]|divulgare)\b",
+    passed=r"\b(?:divulg\w+)\b",
+    handing=(
+        r"\b(?:trasmission[ei]|cession[ei]|comunicazion[ei]|consegna|trasmettere|cedere|comunicare|consegnare"
+        r"|inoltrare|inoltro|trasferire|vendere|inviare|fornire|rendere\s+not\w+|mettere\s+a\s+disposizione"
+        r"|distribuire|accesso)\b"
+    ),
+    handed_over=(
+        r"\b(?:trasmess\w*|cedut\w*|comunicat\w*|consegnat\w*|inoltrat\w*|mess[aeio]\s+a\s+disposizione"
+        r"|res[aeio]\s+(?:accessibil|not)\w*|trasferit\w+|vendut\w+|prestat[aeio]|fornit\w+|inviat\w+"
+        r"|trasmett\w+|cedere|cedono|comunicare|consegnare|consegna\w+|mostrat\w+|rivelat\w+|rivelare"
+        r"|distribuit\w+)\b"
+    ),
+    elsewhere=(
+        r"\s+(?:a\s+terzi\s+)?(?:del|della|dell['’]|dei|delle|degli)\s?(?:contratt|mandat|lavor|prestazion|diritt"
+        r"|credit|aggiudicazion|offert|commess|risultat|fot|chiav|licenz|incaric)\w*"
+    ),
+    third=(
+        r"\b(?:terz[iae]|persone\s+(?:non\s+autorizzate|estranee|terze|esterne|non\s+(?:coinvolte|interessate"
+        r"|partecipanti)|che\s+non\s+partecipano)|estrane[ie]|altr[ie]\s+(?:persone|ditte|imprese|soggetti"
+        r"|offerenti|concorrenti)|chiunque|estern[ie]|stampa|nessun\s+altro|altri(?=[\s.,;]*$)"
+        r"|non\s+autorizzat[ei])\b"
+    ),
+    secret=(
+        r"\btenut[oiae]\s+al\s+(?:segreto|riserbo)\b|"
+        r"\b(?:è|sono|rest\w+|riman\w+|essere|come)\s+(?:\w+\s+){0,2}?(?:confidenzial[ei]"
+        r"|riservat[aeio])\b(?!\s+(?:a|ai|agli|al|alla)\b)|\b(?:modo|maniera)\s+(?:\w+\s+)?(?:confidenziale"
+        r"|riservat[ao])"
+        r"|\bconfidenzialmente\b|\b(?:riservatezza|confidenzialità|segreto|segretezza|riserbo)\s+(?:su|dei|degli"
+        r"|della|del|in\s+merito|circa)\w*|\bcon\s+(?:\w+\s+)?(?:riservatezza|confidenzialità)\b"
+        r"|\b(?:trattat[aeio]|trattar\w+|tratta\w*)\s+(?:[\w'’]+\s+){0,6}?(?:confidenzial|riservat|riserbo"
+        r"|discrezione)\w*|\b(?:obbligo|dovere)\s+di\s+(?:riservatezza|discrezione|segretezza)|\b(?:massim[ao]"
+        r"|con)\s+(?:\w+\s+)?(?:discrezione|riserbo)\b|\bcarattere\s+(?:confidenziale|riservato)|\b(?:mantener\w+"
+        r"|osserv\w+|rispett\w+|garant\w+)\s+(?:\w+\s+)?(?:riservatezza|confidenzialità|riserbo)\b"
+        r"|\bmantener\w+\s+(?:\w+\s+)?(?:segret|riservat)\w+"
+    ),
+    undertaking=(
+        r"\b(?:accord|clausol|dichiarazion|impegn|convenzion)\w+\s+(?:di|alla)\s+(?:riservatezza|confidenzialità"
+        r"|segretezza|non\s+divulgazione)"
+    ),
+    release=(
+        r"\b(?:consegna|rilascio|accesso|ottenere|invio|trasmissione|consegnat\w+|ritiro|rilasciat\w+"
+        r"|subordinat\w+)\b"
+    ),
+    only_to=r"\b(?:sol[oae]|soltanto|unicamente|esclusivamente)\s+(?:a|ai|agli|alle|alla)\b",
+    condition=r"\b(?:se|qualora)\b",
+    screen=rf"\b{_PAPER}\b",
+    ruling_out=r"\b(?:nessuna|non|a\s+non)\s+(?:\w+\s+){0,2}$",
+    negation=r"\b(?:non|né|nessun[oa]?|in\s+nessun\s+caso|mai)\b",
+    modal=r"\b(?:possono|può|devono|deve|potranno|potrà|va|vanno|sono|è|si\s+impegna\w*|tenut[oiae]|dovr\w+|a)\b",
+    future=r"\b(?:sarà|saranno|verrà|verranno)\b",
+    forbidden=(
+        rf"\b(?:vietat|proibit|esclus|interdett)[aeio]\b|\bdivieto\b|\b(?:astener|asteng|astien)\w*"
+        rf"|\b(?:necessita\w*|richied\w+|soggett[aeio]\s+a\w*|subordinat[aeio]\s+a\w*)\b[^;]{{0,60}}?\b{_CONSENT}\b"
+        rf"|\b{_CONSENT}\b[^;]{{0,50}}?\b(?:necessari[ao]|richiest[ao]|obbligatori[ao])\b"
+    ),
+    consented=(
+        rf"\b(?:sol[oae]|soltanto|unicamente|esclusivamente)\s+(?:con|previ[ao]|dopo"
+        rf"|dietro)\b[^;]{{0,50}}?\b{_CONSENT}\b|\bse\s+non\s+(?:con|previ[ao]|dietro)\b[^;]{{0,50}}?\b{_CONSENT}\b"
+    ),
+    permitted=r"\b(?:consentit|permess|ammess|autorizzat|lecit)[aeio]\b",
+    denied=(
+        r"\b(?:divieto|limitazione|restrizione)\b[^;]*\bnon\s+(?:sussiste|vale|si\s+applica|esiste)\b|"
+        rf"\bnon\s+(?:solo|soltanto|unicamente|esclusivamente)\b|\bnon\s+(?:è|sono|sussiste)\s+(?:\w+\s+)?(?:vietat"
+        rf"|proibit|esclus|confidenzial|riservat|limitat|divieto)\w*|\b(?:senza"
+        rf"|nessun\w*)\s+(?:\w+\s+)?(?:limitazion|restrizion|divieto|vincol)\w*"
+        rf"|\b(?:non)\s+\w+\s+(?:\w+\s+)?(?:alcuna\s+|nessuna\s+|dell['’]\s?)?{_LICENCE}\b|\bliberamente\b"
+    ),
+    breaks=r";|\b(?:ma|tuttavia|però|bensì)\b",
+    inner=r"\b(?:prevede|richiede|esige)\s+che\b",
+    pronoun=(
+        r"^(?:[\w',()-]+\s+){0,5}?(?:essi|esse|esso|essa|questi|queste|gli\s+stessi|le\s+stesse|la\s+stessa"
+        r"|lo\s+stesso|loro)\b"
+    ),
+)

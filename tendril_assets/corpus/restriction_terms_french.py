@@ -1,0 +1,95 @@
+"""French words of the third look; the fields are explained in ``restriction_terms``."""
+
+from tendril_assets.corpus.restriction_terms import term_words
+
+_OTHER_NOUN = (
+    r"(?:usages?|utilisations?|emplois?|exploitations?|fins?|buts?|mandats?|projets?|desseins?|travaux|ouvrages?)"
+)
+_BIDDING = (
+    r"(?:offres?(?!\s+(?:dépos|reç|present))|soumission(?!n)s?|concours|chiffr\w+|prix|candidature|adjudication"
+    r"|appel\s+d'\s?offres"
+    r"|(?:présente|cette|la)\s+procédure|calculs?\s+des\s+prix|métrés?)\b"
+)
+
+FRENCH_TERMS = term_words(
+    only=(
+        r"\b(?:ne\b|n['’])(?:(?!\b(?:pas|point|jamais)\b)[^;]){1,120}?\bqu(?:e\b|['’])|\b(?:uniquement|exclusivement"
+        r"|seulement"
+        r"|strictement|seule?s?|exclusi(?:f|ve)s?|unique)\b"
+    ),
+    purpose=(rf"\b(?:pour|fins?|but|vue|cadre|besoins?|durée|à|au|aux|afin|lors)\b[^.;:]{{0,50}}?\b{_BIDDING}"),
+    use=(
+        r"\b(?:utilis|réutilis|emplo[iy]|exploit|serv(?!ice)|sert\b|usage|prêt(?:ée?s?|er)\b|remettr|remis|confi(?:é"
+        r"|er)|mise?s?\s+à\s+disposition)\w*"
+    ),
+    handed=r"\b(?:fourni|remis|destin|réserv|confi|communiqu|transmis|disposition|consult|reçoi|reçu|livré)\w*",
+    pronoun=r"\b(?:ils?|elles?|les|ceux-ci|celles-ci|celui-ci|celle-ci|le|la)\b",
+    finite=r"\b(?:est|sont|a|ont|peut|peuvent|doit|doivent|sera|seront|fait|font|vaut|valent)\b",
+    exclusive=r"\b(?:pour|à)\s+rien\s+d'\s?autre\b|\brien\s+d'\s?autre\b|\bet\s+à\s+rien\s+d'\s?autre\b",
+    other=(
+        rf"\bautres?\s+{_OTHER_NOUN}\b|\bau-delà\s+(?:de|du)\b|\bailleurs\b|\bétrang\w+\s+(?:à"
+        rf"|au)\s+(?:la\s+)?(?:soumission|procédure|concours"
+        rf"|offre|appel)|\b(?:fins?|buts?|usage)\s+(?:commercia|personnel|propre)\w*"
+    ),
+    beyond=(
+        r"\b(?:utilis|usage|emplo|exploit)\w*\b[^.;]{0,50}\b(?:en\s+dehors|hors"
+        r"|au-delà)\s+(?:du\s+cadre\s+)?d[ue]\s+(?:(?:la|l'|cette)\s?)?"
+        r"(?:soumission|concours|procédure|appel|offre)"
+    ),
+    no_other=(
+        rf"\baucune?\s+autre\s+{_OTHER_NOUN}\b|\b(?:pas|ni)\s+(?:à|pour"
+        rf"|d')\s?(?:d')?(?:un\s+)?autres?\s+{_OTHER_NOUN}\b"
+    ),
+    data=(
+        r"\b(?:géodonnées|données\s+(?:sig|géo\w*|topogra\w+|numériques|cad|cao|techniques|du\s+terrain|d'arpentage"
+        r"|de\s+base|cadastra\w+)"
+        r"|modèles?\s+(?:numérique|bim|ifc|de\s+terrain|3d)\w*|modèles?\s+du\s+(?:terrain|bâtiment)"
+        r"|maquettes?\s+(?:numérique|bim)s?"
+        r"|relevés?|schémas?|photographies|photos|orthophotos?|vues\s+aériennes|images|cartes|esquisses|croquis"
+        r"|inventaires?|nuages?\s+de\s+points"
+        r"|rapports?\s+géo\w+|visualisations)\b"
+    ),
+    aside=(
+        r"\b(?:loca(?:l|ux)|salles?\s+(?!de\s+donn)\w*|parkings?|places?|badges?|clés?|licences?|chantier|visites?"
+        r"|véhicules?|machines?|appareils?"
+        r"|logiciels?|échantillons?|entrepôts?|titre\s+indicatif|comparaison|ouverture|évaluation|indemnit\w+|budget"
+        r"|honoraires?|langues?"
+        r"|personne\s+de\s+contact)\b"
+    ),
+    subject=(
+        r"(?:(?:les?|la|l'|toute?s?|seule?s?|pour\s+le\s+dépôt)\s?)*(?:\w+\s+)?\b(?:offres?|prix|quantités?|métrés"
+        r"|questions?|variantes?|références?"
+        r"|formulaires?|candidatures?|personnes?|sous-traitants?|produits?|matériaux|consortiums?|montants?)\b"
+    ),
+    matter=(
+        r"\b(?:mandats?\s+(?:à|est)|contrats?|prestations|travaux|sous-traitance|sous-traitants?|marché\s+à"
+        r"|données\s+personnelles|contenu\s+des\s+offres"
+        r"|licences?|droits?\s+(?!réservés|d'auteur)\w+|créances?|clés?|personnel|mandataire|adjudicataire)\b"
+    ),
+    persons=r"\b(?:résident|patient|élève|client|assuré|bénéficiaire|enfant|hôte)\w*",
+    notice=(
+        r"(?:^|[-*|;:!.©]\s+|[a-z0-9]{1,3}[.)]\s)(?:(?:(?:la|toute?|aucune?|l')\s?)?(?:\w+\s+(?:ou"
+        r"|et)\s+)?\b(?:reproduction|rediffusion|diffusion|publication|transmission|divulgation"
+        r"|communication|copie\s+et\s+diffusion)s?\b(?:\s+(?:ou|et)\s+(?:la\s+)?\w+)?"
+        r"(?!\s+(?:de|des|du|d'|sur\s+simap|dans\s+la\s+feuille)\b)|(?:à\s+)?ne\s+pas\s+(?:diffuser|transmettre"
+        r"|divulguer|publier|reproduire)\b"
+        r"|(?:interdit|défense|interdiction)\s+de\s+(?:diffuser|transmettre|divulguer|publier"
+        r"|reproduire)\b(?!\s+(?:l[ea]|les|des|du)\b))"
+    ),
+    publishing=r"\b(?:reprodu|rediffus|diffus|publi)\w*",
+    secret=(
+        r"(?:^|[-*|:]\s+)(?:strictement\s+)?confidentiel(?:le)?s?\s*(?:$|!|\.\s*$|[-/|,:]\s*(?:réservé|ne\s+pas"
+        r"|uniquement|exclusivement|pour|à)\b)"
+        r"|(?:exclusivement|uniquement|strictement)?\s*réservé\w*\s+aux?\s+(?:seule?s?\s+)?destinataires?\b"
+    ),
+    shut_out=(
+        r"\bnul(?:le)?\s+autre\b|\baucune?\s+autre\s+(?:personne|entreprise|bureau|firme|société"
+        r"|concurrent)\w*\b[^.;]{0,60}\b(?:connaissance|consult\w*|accès"
+        r"|voir|recevoir|remis\w*|transmis\w*|communiqu\w*)|\bne\s+quitt\w+\s+pas\b|\bne\s+sort\w*\s+pas\b"
+        r"|\baucun\s+tiers\b"
+    ),
+    given=(
+        r"\b(?:géodonnées|relevés?|photos|orthophoto|vues\s+aériennes|remis|reçu|fourni|prêt(?:é|er)|annex|ci-joint"
+        r"|mis\w*\s+à\s+disposition|confié|livré|transmis|soumissionnaire|candidat|concurrent)\w*"
+    ),
+)

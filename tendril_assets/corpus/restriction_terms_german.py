@@ -1,0 +1,165 @@
+"""German words of the third look; the fields are explained in ``restriction_terms``."""
+
+from tendril_assets.corpus.restriction_terms import term_words
+
+# What is done with an offer once it is there (opening, comparing it) is no purpose of offering.
+_LATER = (
+    r"(?:öffnung|präsent|prüf|bewert|vergleich|besprech|evaluat|bereinig|jurier|frist|termin|datum|bestandteil"
+    r"|beilage)"
+)
+_BIDDING = (
+    rf"(?:(?:offert|angebot)(?:e?s?-?{_LATER})?\w*|offerier\w*|\w*submission\w*|\w*kalkul\w*"
+    rf"|\w*eingabe(?!-?{_LATER})\w*"
+    r"|teilnahmeantr[aä]g\w*|prüfung\s+(?:einer|der|ihrer)\s+teilnahme|\w*wettbewerb\w*|mengen(?:ermitt|berechn)\w*"
+    r"|ausmassermitt\w*|preis(?:bild|berech|ermitt|find|anfrag|kalk)\w*|(?:berechnen|rechnen|bilden|berechnung|bildung"
+    r"|kalkulation|ermittlung)\s+(?:der|seiner|ihrer)\s+preise"
+    r"|preise\s+(?:zu\s+)?(?:berech|rechn|bild|kalkul|ermitt)\w*|bewerbung\w*|ausschreibung\w*"
+    r"|\w*(?:vergabe|einladungs|ausschreibungs|auswahl)verfahren\w*|(?:diese[sm]|vorliegende\w*)\s+verfahren\w*)"
+    r"(?!\s+(?:genannt|aufgef|angegeb|enthalt|offeriert|bezeichnet|eingereicht))"
+)
+_OTHER = (
+    r"(?:andere?[nrsm]?|anderweitige?[nrsm]?|weitere?[nrsm]?|weitergehende?[nrsm]?|sonstige?[nrsm]?"
+    r"|hinausgehende?[nrsm]?)"
+)
+_USE_NOUN = r"(?:\w*verwendung|\w*nutzung|benützung|gebrauch|einsatz|verwertung|auswertung)"
+_HELPERS = r"(?:subplaner|subunternehm|lieferant|fachplaner|fachspezialist|zulieferer|unterakkordant)"
+
+GERMAN_TERMS = term_words(
+    only=r"\b(?:nur|ausschliess?lich\w*|exklusiv|einzig|lediglich|alleinige[nrm]?|allein|bloss|zweckgebunden)\b",
+    purpose=(
+        rf"\b(?:für|zu[rm]?|zwecks?|zusammenhang|(?:hinblick|blick)\s+auf|rahmen|soweit|um|damit|beim?|grundlage"
+        rf"|dien\w*|während"
+        rf"|innerhalb)\b[^.;:]{{0,60}}?\b(?!(?:offert|angebot)\w*{_LATER}){_BIDDING}"
+        rf"|\bder\s+(?:\w+\s+)?(?:(?:offert|angebot)s?(?:stell|erstell|kalk|ausarb)\w*|kalkulation|mengenermitt\w*)"
+    ),
+    use=(
+        r"\b(?:\w*verwend|\w*nutz|benütz|\w*gebrauch|einsetz|eingesetz|einzusetz|auswert|auszuwert|ausgewert|verwert"
+        r"|heranz|herangez|leihweise|geliehen|ausgelieh|überlass|abgegeben|ausgehändigt|übergeben|anvertrau"
+        r"|freigegeben)\w*|\bgebrauch\b"
+    ),
+    handed=(
+        r"\b(?:erhalten|erh[aä]lt|haben|verfügung|bezogen|bezieh\w+|zugänglich|gedacht|vorgesehen|bestimmt|dien\w*"
+        r"|zugestellt|bereitgestellt|herausgegeben|abgabe|geöffnet|einsehbar|bekannt\s?gegeben|gezeigt)\b"
+    ),
+    pronoun=r"\b(?:sie|es|diese[rs]?|er)\b",
+    finite=(
+        r"\b(?:ist|sind|wird|werden|wurden?|hat|haben|kann|können|muss|müssen|soll|sollen|gilt|gelten|bleib\w*"
+        r"|erfolg\w*)\b"
+    ),
+    exclusive=(
+        r"\bnicht\s+(?:aber|jedoch)\s+(?:für|zu)\s+(?:sonstige|andere|weitere|eigene)\w*\b|"
+        r"\b(?:zu|für)\s+(?:sonst\s+)?nichts\s+(?:sonst|ander\w+|weiter\w*)\b|\bsonst\s+(?:für|zu)\s+nichts\b"
+        r"|\bnichts\s+ander\w+\b[^.;]{0,40}\bals\b|\bnichts\s+(?:ander\w+|weiteres)\s+(?:\w+\s+)?(?:tun|machen"
+        r"|anfangen|verwend\w+|angestellt|gemacht)\b|\bzu\s+nichts\s+sonst\b|\bund\s+sonst\s+nichts\b"
+        rf"|\b(?:\w*verwend|\w*nutz|gebrauch"
+        rf"|einsatz)\w*\b[^.;]{{0,80}}\bauf\s+[^.;]{{0,60}}{_BIDDING}[^.;]{{0,40}}\b(?:be|ein)?(?:ge)?"
+        r"(?:schränkt|grenzt|begrenzt|limitiert)\b"
+    ),
+    other=(
+        r"\bkein\w*\s+ander\w+\s+nutzen\b|\bweitere\w*\s+(?:verwendung|nutzung)en\b|"
+        rf"\b(?:jede[rns]?|jegliche[rns]?|irgendeine?)\s+(?:\w+\s+)?{_USE_NOUN}\b|\b(?:wieder|weiter)(?:zu)?verwend\w*"
+        rf"|\bfür\s+andere\s+(?:kund|bauherr|auftraggeb)\w*|"
+        rf"\b{_OTHER}\s+(?:\w+\s+)?{_USE_NOUN}\b|\b(?:für|zu)\s+(?:alle[sm]?|jede\w*)\s+{_OTHER}\b|\banderswo\b"
+        r"|\b(?:für|in|bei|zu)\s+(?:(?:ein|kein|irgendein)\w*\s+)?(?:andere[nrsm]?|eigene[nrsm]?|fremde[nrsm]?)\s+"
+        r"(?:\w*(?:zweck|projekt|vorhaben|auftr|mandat|arbeit)\w*)"
+        r"|\banderweitig\w*\b[^.;]{0,40}\b(?:verwend|nutz|genutzt|gebrauch|einsetz|eingesetzt|herangez)\w*"
+    ),
+    beyond=(
+        r"\b(?:\w*verwend|\w*nutz|gebrauch|einsatz|auswert)\w*\b[^.;]{0,60}\b(?:ausserhalb|neben|über)\s+(?:de[rsmn]"
+        r"|die"
+        r"|das|dieses?r?|diese)\s+(?:\w+\s+)?(?:offert|angebot|submission|wettbewerb|ausschreib|eingabe|verfahren"
+        r"|vergabe)\w*"
+    ),
+    no_other=(
+        r"\bnutzung\b[^.;]{0,60}\bhinaus\b[^.;]{0,40}\b(?:lizenz|bewilligung)\w*|"
+        r"\bweitere?\w*\s+(?:verwendung|nutzung)\w*\b[^.;]{0,60}\b(?:vereinbaren|lizenz\w*|kostenpflichtig"
+        r"|bewilligungspflichtig)\b|"
+        rf"\bkein(?:e[nrm]?|erlei)?\s+(?:\w+\s+)?{_OTHER}\s+(?:\w+\s+)?{_USE_NOUN}\b|\b(?:für|zu|in|bei)\s+kein\w*\s+"
+        r"andere[nrsm]?\s+\w*(?:zweck|projekt|vorhaben|auftr|mandat|arbeit)\w*|\b(?:für|zu)\s+alle[sm]?\s+(?:andere"
+        r"|übrige|weitere"
+        r")\w*\b[^.;]{0,60}\b(?:fehlt|erlaubnis|lizenz\w*|zustimmung|bewilligung|nicht)\b"
+    ),
+    data=(
+        r"(?:daten(?<!personendaten)(?<!kundendaten)(?<!zugangsdaten)(?<!kontaktdaten)(?<!angebotsdaten)(?<!mitarbeiterdaten)(?<!referenzdaten)(?<!stammdaten)"
+        r"|karten?|karten\w+|kataster\w*|messreihen?|ansichten|vorlagen|kubaturen|tabellen|bilder(?<!vorbilder)"
+        r"|plänen?|grundrissen?|skizzen|fotos?"
+        r"|modelle[ns]?|listen|berichten?)\b|\b(?:beschriebe?s?|projektr[aä]um\w*|modells?|dateien|(?:geo|bestandes"
+        r"|grundlage|vermessungs|gelände|terrain|strecken|werkleitungs|leitungs|cad-?|ifc-?|bim-?|gis-?"
+        r"|plan|höhen|energie|laser|punktwolken|kataster|netz|anlage[n]?|gebäude|zustands|projekt|mess|basis"
+        r"|digital\w*\s+"
+        r"|topogra\w+\s+)-?(?:daten\w*|modelle?[ns]?)|datenmodelle?s?|höhenmodelle?s?|(?:ifc|bim|cad|3d)-\w+"
+        r"|luftbild\w*"
+        r"|orthofoto\w*|drohnen\w+|fotos|fotodokument\w*|fotografien|aufnahmen|\w*aufnahmeplän\w*|zustandsaufnahme\w*"
+        r"|skizzen|\w+skizzen"
+        r"|grundriss\w*|inventarliste\w*|objektliste\w*|raumliste\w*|anlageliste\w*|kartenaussch\w+"
+        r"|\w*karten(?=\s+(?:und|sowie|werd|d[aü]rf))"
+        r"|punktwolke\w*|situationsplan\w*|baugrund\w*|bodengutachten|schemata?|\w*schemas|visualisierung\w*)\b"
+    ),
+    aside=(
+        r"(?:zimmern?|saal|lokale?s?|raum(?<!datenraum)(?<!projektraum)|räumen?|platz|plätzen?|areals?|badges?"
+        r"|fahrzeuge?|maschinen|geräte|label|zertifikate?"
+        r"|besichtigung|(?<!be)rechnung)\b|\b(?:zufahrt\w*|zutritt\w*"
+        r"|schlüssel|software\w*|gebäude|auskünfte?|auskunft|kontaktperson\w*"
+        r"|ansprechperson\w*|begehung\w*|entschädigung|vergütung|budget\w*|honorar\w*|kostendach|richtwert\w*"
+        r"|massgeb\w*|verbindlich|orientierung|vergleich\w*|präsentation\w*)\b"
+    ),
+    subject=(
+        r"(?:(?:die|der|das|den|alle|sämtliche|als|solche|ein|eine|folgende|diese|angegebene[nr]?"
+        r"|andere)\s+)*(?:\w+\s+)?"
+        r"\b(?:angebote?|offerten?|eingaben|preise?|\w*mengen|\w*preise|massen|fragen?|varianten?|referenzen?|muster"
+        r"|nachweise?"
+        r"|\w*formulare?|preisblatt|preisblätter|unternehmen"
+        r"|\w*personen|fachleute|preisgericht|jury|vergabestelle|auftraggeber\w*|bauherr\w*|baustellen\w+"
+        r"|subunternehmer\w*|nachunternehmer\w*|schlüsselperson\w*|mitarbeit\w*|produkte?|materialien"
+        r"|bietergemeinschaft\w*)\b"
+    ),
+    matter=(
+        r"\b(?:beschreib(?:t|en)|massnahmen|\w*auftr[aä]g(?!geber)\w*|leistung(?:en)?|arbeiten|vertr[aä]g\w*|mandat\w*"
+        r"|unterakkord\w*"
+        r"|subunternehm\w*(?!\s+und\s+lief)"
+        r"|personendaten|offertinhalt\w*|(?:inhalt\w*|angaben)\s+(?:der|des)\s+(?:offert|angebot)\w*|lizenz\w*|rechte?"
+        r"|forderung\w*"
+        r"|schlüssel|geräte?|abtretung|auftragnehmer\w*|fachzeitung)\b"
+    ),
+    persons=(
+        r"(?:bewohner|patient|schüler|kund(?:en|in)|klient|versichert|gäste|kinder|angehörig|personendaten"
+        r"|mitarbeiter(?:daten"
+        r"|foto))"
+    ),
+    notice=(
+        r"(?:^|[-*|;:!.©]\s+|,\s+(?=kein|nicht)|[a-z0-9]{1,3}[.)]\s)(?:(?:bitte\s+)?nicht\s+(?:zur\s+|für\s+die\s+"
+        r"|an\s+dritte\s+)?(?:weiter(?:gabe|geben|leit\w+|reichen"
+        r"|verbreit\w+)|veröffentlich\w+|publi\w+)\b|darf\s+nicht\s+(?:an\s+dritte\s+)?(?:weiter|veröff|publ)\w+"
+        r"|(?:(?:die|das|jede\w*|jegliche\w*|eine?|keine?|auch)\s+)?(?:\w+\s+)?\b(?:weitergabe|weiterleitung"
+        r"|weiterleiten|weiterreichen|weitergeben|weiterverbreitung|nachdruck|reproduktion|veröffentlichung"
+        r"|veröffentlichen|publikation"
+        r"|publizieren|abbilden|abdruck|verbreitung)\b(?!\s+(?:der|des|von|vom|eines|einer|ihrer|seiner|am"
+        r"|im\s+amtsblatt|auf\s+simap)\b))"
+    ),
+    publishing=r"\b(?:nachdruck|reprodu|veröffentl|publi|abbild|abdruck|verbreit)\w*",
+    secret=(
+        r"(?:^|[-*|:]\s+)(?:(?:streng|intern)\s*/?\s*)?vertraulich\s*(?:$|!|\.\s*$|[-/|,:]\s*(?:nur|nicht|bitte|für)\b"
+        r"|\(?\s*nur\b)"
+        r"|(?:ausschliess?lich|nur)\s+für\s+(?:den|die)\s+(?:adressat|empfänger)\w*\b(?![^.]*\bangebot)"
+    ),
+    shut_out=(
+        r"\b(?:leiten|geben|reichen)\s+sie\b[^.;]{0,60}\bnicht\s+weiter\b|\bgeh\w+\s+nur\b[^.;]{0,60}\betwas\s+an\b|"
+        rf"\b{_HELPERS}\w*\b[^.]{{0,160}}\b(?:ihnen|diesen|letzteren)\b[^.;]{{0,40}}\bnicht\b[^.;]{{0,40}}\b(?:überlass"
+        rf"|abgegeb"
+        r"|ausgehänd|zugestellt|weiterge|gezeigt)\w*|\bniemande[mn]?\b[^.;]{0,50}(?:\bausserhalb"
+        r"|,\s+de[rm]\b[^.;]{0,40}\bnicht)\b"
+        r"|\bkein\w*\s+(?:aussenstehend|fremde|unbeteiligt|unbefugt)\w*\b[^.;]{0,60}\b(?:einsicht|einblick|zugang"
+        r"|zugriff|sieht|kenntnis"
+        r"|erhält)\w*|\bnicht\s+zu\s+gesicht\b|\b(?:anderen|fremden)\s+(?:unternehm|firm|büro"
+        r"|betrieb)\w*\b[^.;]{0,40}\b(?:vorenthalt"
+        r"|vorzuenthalt|verschl|nicht\s+(?:zu\s+)?(?:zeig|überl|abge|weiter|zugäng))\w*|\b\w+\s+nicht\s+verlassen\b"
+        r"|\bweder\s+\w+\s+noch\s+\w+\b[^.;]{0,40}\b(?:erh[aä]lt|erhalten|sehen|bekommen|einsicht|einblick)\w*"
+    ),
+    given=(
+        r"(?:grundriss|ansichten|leitung|geodaten|luftbild|orthofoto|[st]skarte|terrainmodell|gelandemodell|projektr[aä]um"
+        r"|situationsplan|visualisierung)\w*|"
+        r"\b(?:abgegeben|erhalten|bezogen|bezüger|überlassen|zur\s+verfügung|geliefert|beiliegend|beigelegt|unsere"
+        r"|zugestellt"
+        r"|bereitgestellt|heruntergeladen|anbiet|biet(?:er|end)|offerent|submittent|bewerb|beilage|anhang)\w*"
+    ),
+)

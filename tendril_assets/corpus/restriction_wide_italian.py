@@ -1,0 +1,105 @@
+"""Italian words of the wider look; the fields are explained in ``restriction_wide``."""
+
+from tendril_assets.corpus.restriction_wide import wide_words
+
+_CONSENT = r"(?:consenso|autorizzazione|approvazione|benestare|accordo|assenso|nulla\s?osta|permesso)"
+_THING = (
+    r"(?:\w+\s+)?(?:document|modul|prodott|material|ditt|impres|offerent|concorrent|person|requisit|condizion"
+    r"|lingu)"
+)
+
+ITALIAN_WIDE = wide_words(
+    bound=(
+        r"\bnessun\w*\s+altr\w+\s+(?:scop|us|fin|impieg)\w*|"
+        rf"\b(?:vietat[aeio]|vieta|proibit[aeio]|esclus[aeio]|interdett[aeio]|divieto|esclusione|rinunc\w*|evit\w*"
+        rf"|imped\w*|sanzion\w*|perseguit\w*|illecit[aeio]|inammissibil\w*)\b"
+        rf"|\b(?:astener|asteng|astien)\w*|\bnon\b[^;]{{0,50}}\b(?:consentit|permess|ammess|autorizzat|lecit"
+        rf"|tollerat|utilizzabil)\w*"
+        rf"|\b(?:necessita\w*|richied\w+|soggett[aeio]\s+a\w*|subordinat[aeio]\s+a\w*|previ[ao]|solo\s+con"
+        rf"|soltanto\s+con|unicamente\s+con|salvo)\b[^;]{{0,70}}\b{_CONSENT}\b"
+        rf"|\b{_CONSENT}\b[^;]{{0,50}}\b(?:necessari[ao]|richiest[ao]|obbligatori[ao])\b"
+    ),
+    negation=r"\b(?:non|né|nessun[oa]?|mai|alcun[oa]?)\b",
+    duty=(
+        r"\b(?:possono|può|devono|deve|dev['’]|potr\w+|va|vanno|impegn\w+|tenut[oiae]|dovr\w+|custodi\w+|affinché"
+        r"|provved\w+|modo\s+che)\b"
+        rf"|\bsenza\b[^;]{{0,40}}\b{_CONSENT}\b"
+    ),
+    bidder=r"\b(?:offerent|concorrent|partecipant|candidat|destinatari|ditt)\w*",
+    lifted=(
+        rf"\b(?:abrogat|revocat|soppress|decadut)[aeio]\b|\b(?:è|viene)\s+tolto\b|\bliberament\w*"
+        rf"|\b(?:libero\s+accesso|liberi)\b|\bnon\s+(?:solo|soltanto|unicamente|esclusivamente)\b"
+        rf"|\bnon\s+(?:è|sono|sussiste|vi\s+è|esiste)\s+(?:\w+\s+)?(?:vietat|proibit|esclus|confidenzial|riservat"
+        rf"|limitat|divieto)\w*|\b(?:senza|nessun\w*)\s+(?:\w+\s+)?(?:limitazion|restrizion|divieto"
+        rf"|vincol)\w*|\bnon\s+\w+\s+(?:\w+\s+)?(?:alcuna\s+|nessuna\s+|dell['’]\s?)?(?!permesso){_CONSENT}\b"
+        rf"|\bnulla\s+osta\s+a"
+    ),
+    use=r"\b(?:utilizz|riutilizz|usat|uso\b|usare|impieg|serv|sfrutt|adoper|avval|destinat|scop|fine\b|fini\b)\w*",
+    other=(
+        rf"\baltr[oiae]\b(?!\s+{_THING})|\b(?:estrane|commercial|divers)\w*|\bal\s+di\s+fuori|\besul\w+"
+        rf"|\boltre\s+(?:la|il|a)|\b(?:progetti|scopi|fini)\s+propri\b|\bpropri\s+(?:progetti|scopi|fini)"
+    ),
+    only=r"\b(?:sol[oae]|soltanto|unicamente|esclusivamente|solamente|esclusiv[oaie]|unico)\b",
+    purpose=(
+        r"\b(?:per|fin[ei]|scop[oi]|ambito|a|alla|all['’])\b[^;]{0,50}?\b(?:offert[ae]|prezz[oi]|calcol\w*|gara)\b"
+    ),
+    rival=(
+        r"\b(?:document\w+|modul[oi]|capitolat[oi]|atti|piani|se|qualora|simap|valid\w*|iscritto|italiano"
+        r"|presentat\w+|fascicol\w+|allegat\w+)\b"
+    ),
+    publish=(
+        r"\b(?:pubblicazion[ei]|pubblicare|diffusion[ei]|diffondere|rete|internet|sit[oi]\s+(?:web|internet)"
+        r"|rivist[ae]|giornali|stampa|giornal\w+|social|comparire|apparire|figurare|caricare|pubblico)\b"
+    ),
+    done=(
+        r"\b(?:essere|è|sono|venire|va|vanno|né|non|mai|o|e)\s+(?:\w+\s+){0,2}?(?:pubblicat[aeio]|diffus[aeio]"
+        r"|res[aeio]\s+pubblic\w+)\b"
+    ),
+    third=(
+        r"\b(?:terz[iae]|estrane[ieoa]|(?:un|altr[ie]|ad|a)\s+(?:concorrent[ie]|impres[ae]|ditt[ae])"
+        r"|altr[ie]\s+(?:persone|ditte|imprese|operatori|concorrenti|offerenti)|chiunque|estern[ie]|stampa"
+        r"|nessun\w*|non\s+autorizzat[ei]|persone\s+(?:non|che|estern|estrane)\w*)\b"
+    ),
+    reach=(
+        r"\b(?:trasmission|cession|cedere|comunicazion|comunicare|consegna\b|consegnare|inoltr|trasferi|vend"
+        r"|invia|fornire|mostra|rivela|divulg|access|consult|vision|conosc|presti|distribui|mani\b)\w*"
+    ),
+    reached=(
+        r"\b(?:trasmess\w*|cedut\w*|comunicat\w*|consegnat\w*|inviat\w+|fornit\w+|prestat[aeio]|mostrat\w+"
+        r"|mess[aeio]\s+a\s+disposizione)\b"
+    ),
+    closed=(
+        r"\bsotto\s+chiave\b|\bnon\s+cedibil\w*|\bincedibil\w*|\bstrettamente\s+personal\w*"
+        r"|\bsegreto\s+d['’]\s?ufficio|\btene\w+\s+per\s+sé"
+    ),
+    unpublic=(
+        r"\buso\s+(?:puramente\s+|strettamente\s+|esclusivamente\s+)?interno\b|\bnon\s+(?:è"
+        r"|sono)\s+(?:pubblic[oahie]+|destinat[aeio]\s+(?:al\s+pubblico|alla\s+pubblicazione))\b(?!\s+su)"
+    ),
+    takes_up=r"\b(?:essi|esse|esso|essa|questi|queste|stess[oiae]|loro|ne)\b"
+    r"|\b(?:concorrent|offerent|ditt|impres)\w+\s+(?:\w+\s+)?(?:la|le|li|lo)\b",
+    act=(
+        r"^(?:ogni|la|l['’]|qualsiasi|una?|nessuna)\s?(?:\w+\s+)?(?:consegna|trasmissione|cessione|diffusione"
+        r"|pubblicazione|divulgazione|utilizzazione|riproduzione|uso|utilizzo)\b(?!\s+(?:de|d['’]))"
+    ),
+    rivals=r"^(?:(?:le|l['’]|la|i|gli)\s?)?(?:\w+\s+)?(?:offert[ae]|candidatur[ae]|campioni|referenze|attestati)\b",
+    tendering=r"\b(?:offert[ae]|offerent[ei]|concorrent[ei]|gara|appalt[oi]|bando|concorso)\b",
+    limited=r"\b(?:utilizz(?!abil)|riutilizz|usat|usare|uso\b|impieg|sfrutt|adoper|servirsi|avvalersi)\w*",
+    passing=r"\b(?:divulg|rivel|diffond|inoltrat\w+\s+ad\s+altr)\w*",
+    reserved=(
+        r"\b(?:sol[oae]|soltanto|unicamente|esclusivamente|se\s+non)\s+(?:\w+\s+)?(?:per|a|ai|agli|all['’]|alla"
+        r"|nell['’]|nell)\b[^;]{0,80}"
+        r"\b(?:utilizz|usat|uso|destinat|serv|impieg|offert[ae]\b)\w*|\b(?:utilizz|usat|uso|destinat|serv|impieg"
+        r"|consegnat)\w*\b[^;]{0,50}\b(?:unico|solo)\s+(?:scopo|fine)\b"
+    ),
+    aside=(
+        r"\b(?:modific|complet|compil|presentat|inoltrat|firmat|restitu|domand|lingua|italiano|cartace"
+        r"|fa(?:nno)?\s+stato|titolo\s+indicativo|esecuzione|variant|scaric|valid|contraddi|modul|disponibil"
+        r"|ricev\w+\s+solo)\w*"
+    ),
+    banned=(
+        r"^(?!.*\b(?:copi|riprodu)).*\b(?:vietat[aeio]|proibit[aeio]|divieto|non\s+(?:è|sono)\s+(?:consentit"
+        r"|permess|tollerat)[aeio])\b"
+    ),
+    breaks=r";|\bma\b",
+)
