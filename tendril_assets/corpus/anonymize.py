@@ -2,11 +2,15 @@
 
 One document is one session: a person, address or number has the same placeholder in all its passages, numbers count
 in reading order, and nothing carries over to the next document. The mapping from placeholder to person exists only
-while ``Anonymizer.document`` runs.
+while ``Anonymizer.document`` runs; no error message holds text.
 
 Detection repeats on the masked text until nothing more is found. So masking a masked text changes nothing, and a
 passage that a later check reads again with the same detector is clean. Placeholders are hidden from the detector
 behind characters that belong to no name, number or address.
+
+What stays: names of organisations (also "Peter Meier AG"), addresses of offices and sites, dates other than births,
+numbers of norms, positions, products and projects, company numbers whose checksum fails. E-mail addresses and phone numbers
+go even where an office owns them: the detector cannot tell whose they are, and no requirement hangs on them.
 
 Texts are prepared first: NFC, soft hyphens out, e-mail and web addresses broken at a line end joined.
 """
@@ -18,9 +22,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tendril_assets.corpus.personal_words import COMMON_WORDS
+from tendril_assets.corpus.first_names import FIRST_NAMES
+from tendril_assets.corpus.lazy_pattern import lazy_pattern
+from tendril_assets.corpus.names import LOWER, UPPER, is_noun, is_place
+from tendril_assets.corpus.people import People, folded, joined, mention
+from tendril_assets.corpus.person_reasons import FIRM_BEHIND
+from tendril_assets.corpus.preparation import prepare
+from tendril_assets.corpus.references import reference_spans
 
-RULE_VERSION = "1"
+RULE_VERSION = "2"
 
 # Label of a detector -> tag in the placeholder. What is not here is not masked: a tender's dates and the buyer's own
 # addresses are part of its content, so of dates only births ("private_birth") count.
@@ -34,14 +44,11 @@ TAGS = {
     "account_number": "ACCOUNT",
     "secret": "SECRET",
 }
-PLACEHOLDER = re.compile(r"<(" + "|".join(sorted(set(TAGS.values()))) + r")_(\d+)>")
-# Numbers of norms and positions (SN 640 480a, NPK 111.222.333, BKP 271.1) are content, whatever they look like.
-REFERENCE = re.compile(
-    r"\b(?:SN|SIA|NPK|CAN|BKP|CFC|CCC|eBKP(?:-[HT])?|EN|ISO|DIN|VSS|ASTRA|CPV|Pos(?:\.|ition(?:en)?)?|Art\.|Ziff\.)"
-    r"(?:[ /-](?:EN|ISO|SN|SIA|VSS))*[ \u00a0-]?\d+(?:[.\-/:]\d+)*(?:[ \u00a0]\d{3})?[a-z]?(?![\w])"
-)
-# Hides placeholders from detectors: neither letter, digit nor blank, and not part of any address pattern.
-_HIDDEN = ">"
+# As issued: no leading zero, no blanks, at most six digits. Anything else that looks alike is text.
+PLACEHOLDER = lazy_pattern(r"<(" + "|".join(sorted(set(TAGS.values()))) + r")_([1-9][0-9]{0,5})>")
+# Hide placeholders from detectors: neither letter, digit nor blank, and in no address. Persons have their own, for an address
+# behind a person is a home.
+_HIDDEN, _HIDDEN_PERSON = ">", "<"
 
 
 @dataclass(frozen=True)
@@ -92,18 +99,19 @@ class Anonymizer:
         changed = list(range(len(masked)))
         while changed:
             found = self._detect(masked, changed)
-            session.learn(masked, found)
+            # New names are looked for everywhere; without any, only what changed is of interest.
+            news = session.learn(masked, found)
             changed = []
-            for i, text in enumerate(masked):
-                spans = _resolve([*found.get(i, []), *session.repeats(text)], text)
+            for i in range(len(masked)) if news else list(found):
+                spans = _resolve([*found.get(i, []), *session.repeats(masked[i])], masked[i])
                 if spans:
-                    masked[i] = session.mask(text, spans)
+                    masked[i] = session.mask(masked[i], spans)
                     changed.append(i)
         return AnonymizedDocument(tuple(masked), dict(sorted(session.counts.items())))
 
     def _detect(self, texts: Sequence[str], which: Sequence[int]) -> dict[int, list[Span]]:
-        hidden = [hide_placeholders(texts[i]) for i in which]
-        return dict(zip(which, self._detector.detect(hidden), strict=True))
+        spans = self._detector.detect([hide_placeholders(texts[i]) for i in which])
+        return {i: _resolve(found, texts[i]) for i, found in zip(which, spans, strict=True)}
 
 
 def residual(text: str, detector: Detector) -> list[Span]:
@@ -111,37 +119,11 @@ def residual(text: str, detector: Detector) -> list[Span]:
     return _resolve(detector.detect([hide_placeholders(text)])[0], text)
 
 
-def prepare(text: str) -> str:
-    """NFC, soft hyphens removed, addresses broken at a line end joined. Applying it twice changes nothing."""
-    text = unicodedata.normalize("NFC", text.replace("\u00ad", ""))
-    if "\n" not in text or not any(sign in text for sign in ("@", "www.", "://")):
-        return text
-    before = None
-    while text != before:
-        before = text
-        for broken in _BROKEN_ADDRESS:
-            text = broken.sub(r"\1", text)
-    return text
-
-
-# E-mail and web addresses broken at a line end, with the hyphen of the break or without one. Whether a hyphen was part
-# of the address cannot be told; the whole address is masked in either case.
-_BREAK = r"[ \t]*\n[ \t]*"
-_BROKEN_ADDRESS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?<![\w.%+-])([\w.%+-]+)-{_BREAK}(?=[\w.%+-]*@\w)",
-        rf"(@[\w.-]*)-{_BREAK}(?=[\w.-]*\.[A-Za-z]{{2,}})",
-        rf"(\w@){_BREAK}(?=[\w-]+\.[A-Za-z]{{2,}})",
-        rf"(\w){_BREAK}(?=@[\w-]+\.[A-Za-z]{{2,}})",
-        rf"((?:https?://|\bwww\.)[^\s<>()]*)-{_BREAK}(?=[^\s<>()]*[/.]\w)",
-    )
-)
-
-
 def hide_placeholders(text: str) -> str:
     """``text`` with each placeholder overwritten; lengths stay."""
-    return PLACEHOLDER.sub(lambda match: _HIDDEN * len(match[0]), text)
+    if "<" not in text:
+        return text
+    return PLACEHOLDER.sub(lambda m: (_HIDDEN_PERSON if m[1] == "PERSON" else _HIDDEN) * len(m[0]), text)
 
 
 def _resolve(spans: Sequence[Span], text: str) -> list[Span]:
@@ -149,7 +131,7 @@ def _resolve(spans: Sequence[Span], text: str) -> list[Span]:
     if not spans:
         return []
     taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-    references = [match.span() for match in REFERENCE.finditer(text)]
+    references = reference_spans(text)
     pieces: list[Span] = []
     for span in spans:
         within = any(low <= span.start and span.end <= high for low, high in references)
@@ -171,10 +153,7 @@ def _resolve(spans: Sequence[Span], text: str) -> list[Span]:
 
 
 def _outside(span: Span, taken: Sequence[tuple[int, int]], text: str) -> list[Span]:
-    pieces, start = [], max(span.start, 0)
-    end = min(span.end, len(text))
-    while end < len(text) and unicodedata.combining(text[end]):
-        end += 1  # never leave a mark behind that would join the placeholder
+    pieces, (start, end) = [], _whole(span, text)
     for low, high in taken:
         if high <= start or low >= end:
             continue
@@ -184,38 +163,70 @@ def _outside(span: Span, taken: Sequence[tuple[int, int]], text: str) -> list[Sp
     return [Span(a, b, span.label) for a, b in pieces if any(c.isalnum() for c in text[a:b])]
 
 
+_HYPHEN_BEHIND = lazy_pattern(rf"(?:-(?:[ \t]*\n[ \t]*)?[{UPPER}][{UPPER}{LOWER}'’]+)+(?!\w)")
+_HYPHEN_BEFORE = lazy_pattern(rf"(?<![\w-])(?:[{UPPER}][{UPPER}{LOWER}'’]+-)+$")
+
+
+def _whole(span: Span, text: str) -> tuple[int, int]:
+    """Ends of a span that leave nothing half: no mark that would join the placeholder, no part of a (double) name."""
+    start, end = max(span.start, 0), min(span.end, len(text))
+    if span.label == "private_person" and start < end:
+        while start and text[start].isalnum() and text[start - 1].isalnum():
+            start -= 1
+        while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+            end += 1
+        if behind := _HYPHEN_BEHIND.match(text, end):
+            end = behind.end()
+        if before := _HYPHEN_BEFORE.search(text, max(0, start - 60), start):
+            start = before.start()
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return start, end
+
+
 class _Session:
     """The placeholders of one document. Lives as long as one call of ``Anonymizer.document``."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.counts: Counter[str] = Counter()
-        self._placeholders: dict[tuple[str, str], str] = {}
-        self._namesakes: dict[str, set[str]] = {}  # last name -> keys of the full names that end in it
+        self._placeholders: dict[tuple[str, object], str] = {}
+        self._people = People()
         self._recognised: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
         self._highest: Counter[str] = Counter()
         for text in texts:
             for tag, number in PLACEHOLDER.findall(text):
                 self._highest[tag] = max(self._highest[tag], int(number))
 
-    def learn(self, texts: Sequence[str], found: dict[int, list[Span]]) -> None:
-        """Note the persons of this round before any is numbered, so that "Frau Muster" is "Anna Muster" everywhere."""
-        for i, spans in found.items():
-            for span in spans:
-                if span.label == "private_person":
-                    parts = texts[i][span.start : span.end].split()
-                    if len(parts) > 1:
-                        self._namesakes.setdefault(parts[-1].casefold(), set()).add(_key(" ".join(parts)))
-                    self._recognised.update(_recognisable(parts))
-        longest_first = sorted(self._recognised, key=lambda name: (-len(name), name))
-        forms = "|".join(r"\s+".join(map(re.escape, name.split())) for name in longest_first)
-        self._pattern = re.compile(rf"(?<!\w)(?:{forms})(?!\w)") if forms else None
+    def learn(self, texts: Sequence[str], found: dict[int, list[Span]]) -> bool:
+        """Note the persons of this round before any is numbered, so that "Frau Muster" is "Anna Muster" everywhere.
+
+        True where there are names to look for that were not known before.
+        """
+        surfaces = [
+            texts[i][span.start : span.end]
+            for i, spans in found.items()
+            for span in spans
+            if span.label == "private_person"
+        ]
+        self._people.learn(surfaces)
+        new = {form for surface in surfaces for form in _recognisable(surface)} - self._recognised
+        self._recognised |= new
+        return bool(new)
 
     def repeats(self, text: str) -> list[Span]:
         """Other occurrences of persons found anywhere in the document."""
-        if self._pattern is None:
-            return []
-        return [Span(*match.span(), "private_person") for match in self._pattern.finditer(hide_placeholders(text))]
+        hidden = hide_placeholders(text)
+        # A name may go on in the next line. No patterns here: Python would keep them, and the names in them, in its cache.
+        flat = _flat(hidden)
+        spans = []
+        for form in self._recognised:
+            at = flat.find(form)
+            while at >= 0:
+                end = _end_of_word(flat, at + len(form))
+                if end and not _in_word(flat[at - 1 : at]) and _is_person_again(hidden, at, end):
+                    spans.append(Span(at, end, "private_person"))
+                at = flat.find(form, at + 1)
+        return spans
 
     def mask(self, text: str, spans: Sequence[Span]) -> str:
         parts, at = [], 0
@@ -227,25 +238,63 @@ class _Session:
         return "".join([*parts, text[at:]])
 
     def _placeholder(self, tag: str, surface: str) -> str:
-        key = _key(surface)
-        if tag == "PERSON" and " " not in key:
-            namesakes = self._namesakes.get(key, set())
-            if len(namesakes) == 1:
-                key = next(iter(namesakes))
-        if (tag, key) not in self._placeholders:
+        key = (tag, self._people.key(surface) if tag == "PERSON" else _key(tag, surface))
+        if key not in self._placeholders:
             self._highest[tag] += 1
-            self._placeholders[tag, key] = f"<{tag}_{self._highest[tag]}>"
-        return self._placeholders[tag, key]
+            self._placeholders[key] = f"<{tag}_{self._highest[tag]}>"
+        return self._placeholders[key]
 
 
-def _key(surface: str) -> str:
-    return " ".join(surface.casefold().split())
+def _key(tag: str, surface: str) -> str:
+    """What makes two ways of writing one thing: a phone number with and without its country code, an IBAN with blanks."""
+    if tag == "PHONE":
+        number = "".join(c for c in surface.replace("(0)", "") if c.isdigit() or c == "+")
+        return re.sub(r"^(?:\+|00)41", "0", number)
+    text = surface.casefold()
+    return "".join(text.split()) if tag in ("ACCOUNT", "EMAIL") else " ".join(text.split())
 
 
-def _recognisable(parts: Sequence[str]) -> list[str]:
-    """Forms of a name that are safe to look for elsewhere: the whole of it, and a last name that is no common word."""
-    forms = [" ".join(parts)] if len(parts) > 1 else []
-    last = parts[-1] if parts else ""
-    if len(last) >= 4 and last.casefold() not in COMMON_WORDS:
-        forms.append(last)
-    return forms
+def _flat(text: str) -> str:
+    return text.replace("\n", " ").replace("\u00a0", " ")
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _end_of_word(text: str, end: int) -> int | None:
+    """The end of a word that ends at ``end``, or there but for a possessive s; None inside of a word."""
+    for ending in ("", "s", "'s", "’s"):
+        behind = end + len(ending)
+        if text.startswith(ending, end) and not _in_word(text[behind : behind + 1]):
+            return behind
+    return None
+
+
+_SAINT = lazy_pattern(r"(?:St\.|Ste\.|Sankt|Saint|Sainte|San|Santa|Santo)[ -]$")
+_CAPITAL_BEHIND = lazy_pattern(rf"[ \u00a0][{UPPER}]")
+
+
+def _is_person_again(text: str, start: int, end: int) -> bool:
+    """False where a known name is part of a firm ("Odermatt AG"), a place ("Odermatt-Areal") or a saint."""
+    if FIRM_BEHIND.match(text, end) or _SAINT.search(text, max(0, start - 7), start):
+        return False
+    for other in (_HYPHEN_BEHIND.match(text, end), _HYPHEN_BEFORE.search(text, max(0, start - 60), start)):
+        if other and any(is_place(part) or is_noun(part) for part in other[0].strip("-").split("-")):
+            return False
+    alone = text[start:end].casefold()
+    return alone not in FIRST_NAMES or _CAPITAL_BEHIND.match(text, end) is None
+
+
+def _recognisable(surface: str) -> set[str]:
+    """Forms of a name that are safe to look for elsewhere: the whole of it, a last name that is no common word, a first name
+    that is no word either."""
+    whole = joined(surface)
+    parts = whole.replace(",", " ").split()
+    last = mention(whole).last
+    names = {part for part in parts if folded(part) == last or (len(parts) > 1 and part.casefold() in FIRST_NAMES)}
+    names |= {part[:-1] for part in names if part.endswith("s") and len(part) > 5}  # "Peter Müllers Büro"
+    forms = {part for part in names if len(part) >= 4 and not is_noun(part)}
+    if len(parts) > 1 or whole != surface:
+        forms |= {whole, _flat(surface)}
+    return forms | {form.upper() for form in forms}

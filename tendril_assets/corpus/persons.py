@@ -1,183 +1,262 @@
-"""A small rule-based detector of person names in German, French and Italian.
+"""A rule-based detector of person names in German, French and Italian.
 
-It needs a reason next to the name: a title ("Frau", "Mme", "Dott."), a label ("Kontaktperson:"), a closing formula or a
-signature mark, or a common first name in front of another capitalised word. Titles and labels stay, the name is the
-span. Words that are offices, roles or kinds of organisation end a name: "Herr Bauleiter" and "Kontakt: Tiefbauamt" hold
-none.
+It needs a reason next to the name:
+
+* a title ("Frau", "Mme", "Dott."), a role or label with a colon, a cell or "vertreten durch" behind it;
+* a closing formula, a signature mark or a salutation;
+* a first name that is no word, in front of a last name, or behind one where the two fill a cell or list item;
+* an e-mail address built from the name, or a phone or e-mail in the same line as a cell that is a name;
+* a place in a list whose other items are persons.
+
+Titles, degrees and roles stay, the name is the span. Names of firms with a legal form ("Peter Meier AG"), of streets,
+schools and saints are no persons.
 """
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tendril_assets.corpus.personal_words import COMPOUND_ROLES, FIRST_NAMES, PLACES, ROLES, STOP_WORDS
+from tendril_assets.corpus import person_reasons as reasons
+from tendril_assets.corpus.names import (
+    UPPER,
+    Name,
+    is_ambiguous_first_name,
+    is_first_name,
+    is_last_name,
+    is_noun,
+    is_role,
+    read_name,
+)
+from tendril_assets.corpus.person_cells import (
+    FORM_WORDS,
+    accepted,
+    cells,
+    couples,
+    forms,
+    initialled,
+    initials,
+    is_initialled_cell,
+    last_name_first,
+    last_names_in_a_row,
+    with_list_items,
+)
+from tendril_assets.corpus.signs import Signs, signs_of
 
-PERSON_RULES_VERSION = "1"
-
-_UPPER = "A-ZÀ-ÖØ-ÞŠŽ"
-_LOWER = "a-zß-öø-ÿšž"
-_WORD = rf"(?:[{_UPPER}]['’][{_UPPER}]?|[{_UPPER}])[{_LOWER}]+(?:['’-][{_UPPER}]?[{_LOWER}]+)*"
-_CAPITALS = rf"[{_UPPER}]{{2,}}(?:-[{_UPPER}]{{2,}})*"
-_TOKEN = rf"(?:{_WORD}|{_CAPITALS})"
-_INITIAL = rf"[{_UPPER}]\.(?:-?[{_UPPER}]\.)*"
-_PARTICLE = r"(?:von der|von den|van der|van den|de la|von|van|zur|zum|zu|de|di|da|del|della|dal|du|le|la|el|al|ten)"
-_BLANK = r"[ \t\u00a0]+"
-_JOIN = rf"(?:{_BLANK}|[ \t]*\n[ \t]*)"
-_DEGREE = (
-    r"(?:(?:Dr|Prof|Dipl|lic|iur|phil|med|rer|nat|oec|sc|Ing|Arch|dott|Dott|Avv|Me)\.(?:ssa)?"
-    r"|ETH|EPFL|FH|HTL|HSG|MAS|MSc|BSc|PD)"
-)
-_TITLE = (
-    r"(?:Herrn?|Herren|Frau|Hr\.|Fr\.|Mme|Madame|Mlle|Monsieur|MM?\.|Signora?|Signore|Sig\.(?:ra|na)?|Dr\.|Prof\.|Dott\.(?:ssa)?"
-    r"|Dipl\.[ -]?(?:Ing|Arch)\.|[Ii]ng\.|[Aa]rch\.|[Aa]vv\.|dott\.)"
-)
-# Behind these stands a person, if anything that looks like a name ...
-_LABEL = (
-    r"(?:Kontaktpersone?n?|Ansprechperson(?:en)?|Ansprechpartner(?:in)?|Auskunftsperson|Referenzperson|Schlüsselperson"
-    r"|Projektleit(?:er|erin|ung)|Bauleit(?:er|erin|ung)|Sachbearbeit(?:er|erin|ung)|Stellvertret(?:er|erin|ung)"
-    r"|Verantwortliche?r?(?: Person)?|Zuständige?r?(?: Person)?|Vertreten durch|Bearbeiter(?:in)?|Unterzeichnet|Polier"
-    r"|Personne de contact|Chef de projet|Représentée? par|Persona di contatto|Capoprogetto|Rappresentat[oa] da)"
-)
-# ... and behind these a person or a firm: only a known first name or an initial tells.
-_WEAK_LABEL = (
-    r"(?:Kontakt|Auskunft|Auskünfte|Name|Vorname|Nachname|Name,? Vorname|Vor- und Nachname|Verfasser(?:in)?"
-    r"|Autor(?:in)?|Unterschrift|Contact|Responsable|Nom|Nom et prénom|Signature|Contatto|Responsabile|Nome"
-    r"|Nome e cognome)"
-)
-_CLOSING = (
-    r"(?:(?:Mit )?[Ff]reundlichen? Grüss?(?:en|e)|(?:Mit )?[Bb]esten? Grüss?(?:en|e)|Hochachtungsvoll"
-    r"|Meilleures salutations|Salutations distinguées|Cordialement|[Cc]ordiali saluti|[Dd]istinti saluti)"
-)
-_SIGNED = r"(?:gez\.|sig\.|signé|i\. ?A\.|i\. ?V\.|ppa\.|f\.to)"
-
-# A run that may be a name: initials, particles and capitalised words on one line.
-_NAME_RUN = rf"(?:(?:{_INITIAL}|{_PARTICLE}|{_TOKEN}){_BLANK}){{0,4}}{_TOKEN}"
-_PREFIX = rf"(?:{_TITLE}|{_DEGREE})"
-_TITLED = re.compile(rf"(?<!\w){_TITLE}{_JOIN}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
-_MORE = re.compile(rf"{_BLANK}(?:und|et|e|&){_BLANK}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
-_LABELLED = re.compile(
-    rf"(?<!\w)(?:(?P<strong>{_LABEL})|{_WEAK_LABEL})[ \t]*:[.…_]*{_JOIN}?[.…_]*{_BLANK}?"
-    rf"(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})"
-)
-_LAST_NAME_FIRST = re.compile(
-    rf"(?<!\w)Name,? ?(?:und )?Vorname[ \t]*:{_JOIN}?(?P<name>{_TOKEN},?{_BLANK}(?P<first>{_WORD}))"
-)
-_SIGNED_BY = re.compile(rf"(?<!\w){_SIGNED}{_JOIN}(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})")
-_CLOSED = re.compile(rf"{_CLOSING}[ \t]*[,.]?[ \t]*\n")
-_NAME_LINE = re.compile(rf"[ \t]*(?:{_PREFIX}{_BLANK})*(?P<name>{_NAME_RUN})[ \t]*,?[ \t]*(?:\n|$)")
-_LINES_OF_SIGNATURE = 4
-_FIRST = re.compile(
-    rf"(?<![\w-])(?P<name>{_WORD}(?:{_JOIN}(?:{_INITIAL}|{_WORD}))?{_JOIN}(?:{_PARTICLE}{_BLANK})?{_TOKEN})(?!\w)"
-)
-_PIECE = re.compile(rf"{_INITIAL}|{_PARTICLE}(?!\w)|{_TOKEN}")
-_ROLE_ENDING = r"(?:in|innen|en|n)?"
-_ROLE = re.compile(rf"(?:{ROLES}){_ROLE_ENDING}")
-_ROLE_COMPOUND = re.compile(rf"\w{{3,}}(?:{ROLES}){_ROLE_ENDING}|\w{{4,}}(?:{COMPOUND_ROLES}){_ROLE_ENDING}")
-_PLACE_COMPOUND = re.compile(rf"\w{{3,}}(?:{PLACES})|{PLACES}")
+PERSON_RULES_VERSION = "2"
 
 
-def find_persons(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each name. A name found by two rules comes twice."""
-    yield from _titled(text)
-    for match in _LABELLED.finditer(text):
-        span = _name(text, *match.span("name"), enough=2)
-        if span and (match["strong"] or _is_personal(text[slice(*span)])) and not _is_firm(text, span[1]):
-            yield span
-    for match in _LAST_NAME_FIRST.finditer(text):
-        if _is_first_name(match["first"]):
-            yield match.span("name")
-    for match in _SIGNED_BY.finditer(text):
-        if span := _name(text, *match.span("name"), enough=2):
-            yield span
-    yield from _closing(text)
-    yield from _by_first_name(text)
+def find_persons(
+    text: str, contacts: Sequence[tuple[int, int]] = (), signs: Signs | None = None
+) -> list[tuple[int, int]]:
+    """Start and end of each name, some of them more than once or overlapping.
+
+    ``contacts`` are the e-mail addresses and phone numbers found in the text: next to them stand names.
+    """
+    signs = signs or signs_of(text)
+    words = signs.words
+    found: set[tuple[int, int]] = set()
+    if not words.isdisjoint(reasons.TITLE_WORDS):
+        found.update(_titled(text))
+    if any(mark in text for mark in (":", "|", "\t", "   ", " - ", " – ")):
+        found.update(_labelled(text))
+    if not words.isdisjoint(reasons.PASSIVE_WORDS):
+        found.update(_passive(text))
+    if any(is_role(word) for word in words if word[-3:] in reasons.ROLE_ENDS and word[:1].isupper()):
+        found.update(_behind_roles(text))
+    if not words.isdisjoint(reasons.SIGNED_WORDS):
+        found.update(_signed(text))
+    if not words.isdisjoint(reasons.CLOSING_WORDS):
+        found.update(_closing(text))
+    if not words.isdisjoint(reasons.GREETING_WORDS):
+        found.update(_salutations(text))
+    has_first = not words.isdisjoint(reasons.ANY_FIRST_FORMS)
+    if has_first or not reasons.FIRST_FORMS.isdisjoint([word[:-1] for word in words if word[-1:] == "s"]):
+        found.update(_by_first_name(text))
+    if contacts:
+        found.update(_by_address(text, contacts))
+    if contacts or has_first:
+        found.update(cells(text, contacts))
+    if "." in text and not words.isdisjoint(reasons.INITIAL_WORDS):
+        found.update(initials(text))
+        found.update(initialled(text))
+    if not words.isdisjoint(FORM_WORDS):
+        found.update(forms(text))
+    if has_first and found:
+        found.update(couples(text, found))
+    if not found:
+        return []
+    listed = with_list_items(text, found)
+    if "M" in words or "MM" in words:
+        return [_without_monsieur(text, span) for span in listed]
+    return listed
+
+
+def _without_monsieur(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    monsieur = reasons.MONSIEUR.match(text, *span)
+    return (monsieur.end(), span[1]) if monsieur and reasons.FRENCH.search(text) else span
 
 
 def _titled(text: str) -> Iterator[tuple[int, int]]:
-    for match in _TITLED.finditer(text):
-        span = _name(text, *match.span("name"), enough=1)
-        while span is not None:
+    for match in reasons.TITLED.finditer(text):
+        name = read_name(text, match.end(), lines=True)
+        # "Frau Muster Einsicht geben": a noun behind a last name is no part of it
+        if name and len(name.words) == 2 and not name.is_personal and is_noun(name.words[1]):
+            name = _shortened(text, name)
+        at = match.end()
+        if name and match[0].startswith("M. ") and reasons.FRENCH.search(text) is None:
+            name = replace(name, start=match.start())  # an initial
+        while span := (name.start, name.end) if name else None:
             yield span
-            # "Herren Meier und Müller": further names behind the first
-            more = _MORE.match(text, span[1]) if match[0].startswith(("Herren", "MM")) else None
-            span = _name(text, *more.span("name"), enough=1) if more else None
+            at = span[1]
+            plural = match[0].startswith(reasons.PLURAL)
+            following = reasons.NEXT_ITEM.match(text, at) if plural else None
+            name = read_name(text, following.end()) if following else None
+
+
+def _shortened(text: str, name: Name) -> Name:
+    end = text.index(name.words[0], name.start) + len(name.words[0])
+    return replace(name, end=end, words=name.words[:1])
+
+
+def _labelled(text: str) -> Iterator[tuple[int, int]]:
+    for separator in reasons.SEPARATOR.finditer(text):
+        name = read_name(text, separator.end(), lines=True)
+        if name is None:
+            continue
+        label = reasons.LABEL_IN_FRONT.search(
+            text, max(0, separator.start() - reasons.LABEL_REACHES), separator.start()
+        )
+        if label is None:
+            continue
+        if label["word"] is not None and not _has_role(text, label.end("word")):
+            if name.initial and is_initialled_cell(text, name):
+                yield name.start, name.end
+            continue
+        strong = label["weak"] is None
+        last_first = last_name_first(text, name)
+        if last_first:
+            yield last_first
+        elif not strong and len(name.words) == 1 and not name.initial:
+            yield from last_names_in_a_row(text, name)
+        elif name.is_personal or (strong and name.is_plausible and reasons.ITEM_END.match(text, name.end)):
+            span = accepted(text, name, enough=2)
+            if span:
+                yield span
+
+
+_WORDS_OF_LABEL = 5
+
+
+def _has_role(text: str, end: int) -> bool:
+    """Some of the last words of the label say what a person does ("Expertin ohne Stimmrecht", "Bauleiter Los 1")."""
+    label = re.split(r"[\n|;,.:\t]", text[max(0, end - 60) : end])[-1]
+    return any(is_role(part) for word in label.split()[-_WORDS_OF_LABEL:] for part in re.split(r"[/-]", word) if part)
+
+
+def _passive(text: str) -> Iterator[tuple[int, int]]:
+    for match in reasons.PASSIVELY.finditer(text):
+        name = read_name(text, match.end(), lines=True)
+        if name and (name.is_personal or (name.is_plausible and reasons.ITEM_END.match(text, name.end))):
+            span = accepted(text, name, enough=2)
+            if span:
+                yield span
+
+
+def _behind_roles(text: str) -> Iterator[tuple[int, int]]:
+    for match in reasons.ROLE_THEN.finditer(text):
+        if not is_role(match["role"]):
+            continue
+        name = read_name(text, match.end(), role_first=False)
+        if name is None or not reasons.ITEM_END.match(text, name.end):
+            continue
+        alone = (
+            len(name.words) == 1 and is_last_name(name.words[0]) and "," not in match[0]
+        )  # "Projektleiter Tschannen"
+        if alone or name.is_personal or name.is_plausible:
+            span = accepted(text, name, enough=1 if alone else 2)
+            if span:
+                yield span
+
+
+def _signed(text: str) -> Iterator[tuple[int, int]]:
+    for match in reasons.SIGNED.finditer(text):
+        span = accepted(text, read_name(text, match.end()), enough=2)
+        if span:
+            yield span
 
 
 def _closing(text: str) -> Iterator[tuple[int, int]]:
-    """The first line that is a name below a closing formula; the lines above it name the office."""
-    for match in _CLOSED.finditer(text):
-        at = match.end()
-        for _ in range(_LINES_OF_SIGNATURE):
-            line = _NAME_LINE.match(text, at)
-            span = _name(text, *line.span("name"), enough=2) if line else None
-            if span and line and span[1] == line.end("name"):
-                yield span
+    """The first line below a closing formula that is a name, or two in columns; lines above it name the office."""
+    for match in reasons.CLOSED.finditer(text):
+        for line in list(re.finditer(r"[^\n]+", text[match.end() :]))[: reasons.LINES_OF_SIGNATURE]:
+            spans = []
+            for cell in re.finditer(r"\S+(?:[ \u00a0]{1,2}\S+)*", line[0]):
+                at = match.end() + line.start() + cell.start()
+                sign = reasons.SIGNED.match(text, at)
+                span = accepted(text, read_name(text, sign.end() if sign else at, role_first=False), enough=2)
+                if span and text[span[1] : at + len(cell[0])].strip(" ,") == "":
+                    spans.append(span)
+            if spans:
+                yield from spans
                 break
-            at = text.find("\n", at) + 1
-            if at == 0:
-                break
+
+
+def _salutations(text: str) -> Iterator[tuple[int, int]]:
+    for match in reasons.SALUTATION.finditer(text):
+        if is_first_name(match["first"]) or is_ambiguous_first_name(match["first"]):
+            name = read_name(text, match.end())
+            if name:
+                yield name.start, name.end
 
 
 def _by_first_name(text: str) -> Iterator[tuple[int, int]]:
     at = 0
-    while match := _FIRST.search(text, at):
-        first = _PIECE.match(text, match.start("name"))
-        at = first.end() if first else match.start() + 1
-        if first and _is_first_name(first[0]) and (span := _name(text, *match.span("name"), enough=2)):
-            yield span
-            at = max(at, span[1])
+    while match := reasons.FIRST_WORD.search(text, at):
+        token = reasons.LETTERS.match(text, match.start())
+        word = token[0] if token else ""
+        at = match.start() + max(1, len(word))
+        if is_first_name(word) or is_ambiguous_first_name(word):
+            name = read_name(text, match.start(), lines=True)
+            span = accepted(text, name, enough=2)
+            # a first name that could be a word needs a last name that could not
+            if name and span and name.start == match.start() and (name.firm or is_last_name(name.words[-1])):
+                yield span
+                at = span[1]
+        elif (
+            word[-1:] == "s"
+            and is_first_name(word[:-1])
+            and reasons.THING.match(text, at)
+            and not reasons.NAMED_AFTER.search(text, max(0, match.start() - 24), match.start())
+        ):
+            yield match.start(), at
 
 
-def _name(text: str, start: int, end: int, *, enough: int) -> tuple[int, int] | None:
-    """The part of a run that is a name, if it has at least ``enough`` words.
+def _fold(word: str) -> set[str]:
+    """Forms a name takes in an e-mail address: "müller" is "mueller" or "muller"."""
+    word = word.casefold()
+    spelt = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
+    return {"".join(c for c in unicodedata.normalize("NFKD", w) if not unicodedata.combining(c)) for w in (word, spelt)}
 
-    A role in front is skipped ("Frau Projektleiterin Muster"); any other word that belongs to no name ends it. At most
-    two words besides particles, three where the first is a known first name or an initial.
-    """
-    words, last, allowed = 0, start, 2
-    particle: int | None = None
-    for piece in _PIECE.finditer(text, start, end):
-        token = piece[0]
-        if re.fullmatch(_PARTICLE, token):
-            particle = piece.start()
+
+def _by_address(text: str, contacts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Names that an e-mail address of the same text is made of: "Loïc Hautier" beside "loic.hautier@ne.ch"."""
+    for start, end in contacts:
+        local, sign, _ = text[start:end].partition("@")
+        parts = [part.casefold() for part in reasons.LOCAL_PART.findall(local)]
+        if not sign or not 2 <= len(parts) <= 4 or len(parts[-1]) < 3:
             continue
-        is_initial = token.endswith(".")
-        if not is_initial and _is_role(token) and words == 0:
-            start = last = piece.end()
-            continue
-        if not is_initial and (_is_role(token) or _is_place(token)):
-            break
-        if words == 0:
-            start = piece.start() if particle is None else particle
-            allowed = 3 if is_initial or _is_first_name(token) else 2
-        if words == allowed:
-            break
-        words += 1
-        last = piece.end()
-    return (start, last) if words >= enough else None
-
-
-def _is_first_name(token: str) -> bool:
-    parts = token.casefold().split("-")
-    return len(parts) <= 2 and parts[0] in FIRST_NAMES
-
-
-def _is_personal(name: str) -> bool:
-    return any(piece[0].endswith(".") or _is_first_name(piece[0]) for piece in _PIECE.finditer(name))
-
-
-def _is_firm(text: str, end: int) -> bool:
-    """A legal form stands behind the words on the same line."""
-    return (
-        re.match(r"[^\n,;]{0,40}?\b(?:AG|GmbH|SA|Sàrl|Sagl|KG|Genossenschaft|Stiftung|Verein)\b", text[end : end + 60])
-        is not None
-    )
-
-
-def _is_role(token: str) -> bool:
-    word = token.casefold()
-    return _ROLE.fullmatch(word) is not None or _ROLE_COMPOUND.fullmatch(word) is not None
-
-
-def _is_place(token: str) -> bool:
-    word = token.casefold()
-    return word in STOP_WORDS or _PLACE_COMPOUND.fullmatch(word) is not None
+        for match in re.finditer(rf"(?<![\w@.-])(?=[{UPPER}])", text):
+            if start <= match.start() < end:
+                continue
+            name = read_name(text, match.start(), lines=True, role_first=False)
+            if name is None or len(name.words) + name.initial < 2:
+                continue
+            pieces = [_fold(p) for p in re.split(r"[\s.-]+", text[name.start : name.end]) if p]
+            hits = [
+                part
+                for part in parts
+                if any(part in forms or (len(part) == 1 and any(f[:1] == part for f in forms)) for forms in pieces)
+            ]
+            if len(hits) == len(parts) or (len(hits) >= 2 and any(len(hit) > 2 for hit in hits)):
+                yield name.start, name.end
