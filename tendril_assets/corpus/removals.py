@@ -1,13 +1,20 @@
 """The removal list as sets to ask: raw and published identifiers alike.
 
 A document is named ``project/document``, a raw passage ``project/document/page/position``; published ids
-(``g-``, ``d-``, ``p-``) name their entity alone.
+(``g-``, ``d-``, ``p-``) name their entity alone. An entry holds from the run that lands it; its date is the day of the
+request and delays nothing.
 """
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tendril_assets.corpus.identifiers import nfc
+from tendril_assets.corpus.identifiers import HEX_DIGITS, nfc
+
+PUBLISHED = re.compile(rf"([gdp])-[0-9a-f]{{{HEX_DIGITS}}}")
+_ADDRESS = re.compile(r"[^/].*/[^/]+/\d+/\d+")
+_DOCUMENT = re.compile(r"[^/].*/.*[^/]")
+_KIND_OF_PREFIX = {"g": "project", "d": "document", "p": "passage"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,10 @@ class Removals:
                 by_kind[kind].add(nfc(raw).strip())
         return cls(*(frozenset(by_kind[kind]) for kind in ("project", "document", "passage")))
 
+    def without_passages(self, entries: Iterable[str]) -> "Removals":
+        """The same list without these passage entries."""
+        return replace(self, passages=self.passages - frozenset(entries))
+
     def has_project(self, project: str, group_id: str) -> bool:
         return project in self.projects or group_id in self.projects
 
@@ -35,3 +46,26 @@ class Removals:
 
     def has_passage(self, project: str, document: str, page: int, position: int, passage_id: str) -> bool:
         return passage_id in self.passages or f"{project}/{document}/{page}/{position}" in self.passages
+
+
+def is_address(entry: str) -> bool:
+    """True for a passage named by its place, false for a published id."""
+    return PUBLISHED.fullmatch(entry) is None
+
+
+def shape_problem(kind: str, raw: str) -> str | None:
+    """What is wrong with the form of an entry's id, or None; whether it names something is not asked here.
+
+    Kinds of other stages have no problem here.
+    """
+    text = nfc(raw).strip()
+    published = PUBLISHED.fullmatch(text)
+    if published and kind in _KIND_OF_PREFIX.values() and kind != _KIND_OF_PREFIX[published[1]]:
+        return f"id {raw!r} is the published id of a {_KIND_OF_PREFIX[published[1]]}, but kind is {kind!r}"
+    if published:
+        return None
+    if kind == "document" and not _DOCUMENT.fullmatch(text):
+        return f"id {raw!r} is no document; expected project/document or its published id (d-...)"
+    if kind == "passage" and not _ADDRESS.fullmatch(text):
+        return f"id {raw!r} is no passage; expected its published id (p-...) or project/document/page/position"
+    return None

@@ -1,4 +1,8 @@
-"""One folder per collection: ``defs.yaml`` (its specification) and ``sources.py`` (what it lands)."""
+"""One folder per collection: ``defs.yaml`` (its specification) and ``sources.py`` (what it lands).
+
+``sources.landing_tables(folder, spec, hash_of=file_hash)`` gives all landing tables; ``automation`` calls it too, with a
+``hash_of`` that reads no file twice.
+"""
 
 from pathlib import Path
 

@@ -46,6 +46,9 @@ def folder(tmp_path: Path) -> Path:
     (root / "catalogs/buildings.yaml").write_text(CATALOG, "utf-8")
     (root / "evidence.csv").write_text("project,area,tier\n100,wood,validated_relevant\n", "utf-8")
     (root / "removals.csv").write_text("kind,id,reason,date\nproject,300,Rückzug,2026-05-01\n", "utf-8")
+    (root / "restriction_reviews.csv").write_text(
+        "project,verdict,reason,date\n200,free,Freigabe des Autors,2026-05-02\n", "utf-8"
+    )
     (root / "test/projects.csv").write_text("project\n200\n", "utf-8")
     corpus = [{"id": f"t{i}", "text": f"Text {i}", "project": "g1", "document": "d1", "page": 1} for i in (1, 2)]
     (root / "test/corpus.jsonl").write_text("\n".join(json.dumps(row) for row in corpus), "utf-8")
@@ -92,6 +95,7 @@ def test_a_right_folder_gives_every_landing_table(
         "criteria": 2,
         "evidence": 1,
         "removals": 1,
+        "restriction_reviews": 1,
         "test_projects": 1,
         "test_corpus": 2,
         "test_queries": 1,
@@ -172,6 +176,19 @@ def delivered_twice(root: Path) -> None:
             r"buildings.yaml: areas.0.id: .*1 to 100",
         ),
         (replace("removals.csv", "project,", "company,"), "removals.csv: row 2: kind is 'company'"),
+        (
+            replace("removals.csv", "project,300", "document,300"),
+            "removals.csv: row 2: id '300' is no document; expected",
+        ),
+        (
+            replace("removals.csv", "project,300", "passage,300/a.pdf"),
+            "removals.csv: row 2: id '300/a.pdf' is no passage",
+        ),
+        (replace("removals.csv", "project,300,", "project,300"), "removals.csv: row 2: 3 cells, but the header has 4"),
+        (replace("removals.csv", "2026-05-01", "bald"), "removals.csv: row 2: date is 'bald'; expected a date such as"),
+        (replace("restriction_reviews.csv", "free", "frei"), "restriction_reviews.csv: row 2: verdict is 'frei'"),
+        (replace("restriction_reviews.csv", "200", "201"), "restriction_reviews.csv: row 2: project '201' is no known"),
+        (replace("restriction_reviews.csv", "Freigabe des Autors", ""), "row 2: reason is empty"),
         (replace("test/qrels.tsv", "t2\t0", "t2\t3"), "qrels.tsv: row 3: score is 3; allowed are 0, 1, 2"),
         (replace("test/qrels.tsv", "t2\t0", "t9\t0"), "qrels.tsv: row 3: corpus-id 't9' is no known passage"),
         (replace("test/queries.jsonl", "criterion", "register"), "queries.jsonl: row 1: level is 'register'"),

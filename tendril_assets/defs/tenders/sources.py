@@ -6,16 +6,19 @@ The engine calls ``landing_tables``; it reads everything, checks everything, and
 import hashlib
 import re
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from tendril_assets.corpus.restriction_reviews import VERDICTS
 from tendril_assets.errors import LandingError
-from tendril_assets.files import file_hash
+from tendril_assets.files import file_hash, is_left_by_system
 from tendril_assets.records import GRADES, TIERS
-from tendril_assets.resources.landing import find, find_optional, read_rows, read_table, read_yaml
+from tendril_assets.resources.landing import find, find_optional, read_removals, read_rows, read_table, read_yaml
+from tendril_assets.resources.simap_landing import mirrored_projects, mirrored_texts
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
@@ -64,8 +67,10 @@ class Catalog(_Part):
     areas: list[Area] = Field(min_length=1)
 
 
-def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
-    """All landing tables of ``folder``.
+def landing_tables(
+    folder: Path, spec: CollectionSpec, hash_of: Callable[[Path], str] = file_hash
+) -> dict[str, pl.DataFrame]:
+    """All landing tables of ``folder``; ``hash_of`` gives the SHA-256 of a document's bytes.
 
     Raises:
         LandingError: the first file with mistakes, with rows; nothing is written before all files are read.
@@ -74,11 +79,8 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
         raise LandingError(
             f"landing folder {folder} does not exist. Set TENDRIL_LANDING to its parent, or run `tendril sandbox` for the sample."
         )
-    projects_file = find(folder, "projects", ("csv", "jsonl", "parquet"))
-    projects = read_table(projects_file, TABLES["projects"], choices={"language": LANGUAGES})
+    projects, own_list = _projects(folder)
     known_projects = set(projects["project"])
-    if not known_projects:
-        raise LandingError(f"{projects_file}: there is no project below the header")
     areas, criteria = _catalogs(folder / "catalogs")
     evidence = read_table(
         find(folder, "evidence", ("csv", "parquet")),
@@ -89,11 +91,11 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
             "area": (set(areas["area"]), "area of the catalogs"),
         },
     )
-    documents, delivered = _documents(folder, known_projects)
-    removals_file = find_optional(folder, "removals", ("csv",))
-    removals = TABLES["removals"].empty()
-    if removals_file is not None:
-        removals = read_table(removals_file, TABLES["removals"], choices={"kind": REMOVAL_KINDS})
+    documents, delivered = _documents(folder, known_projects, hash_of)
+    if not own_list:
+        # Of all that a search finds, only what there is something of.
+        used = pl.concat([documents["project"], evidence["project"]]).unique()
+        projects = projects.filter(pl.col("project").is_in(used.implode()))
     return {
         "projects": projects,
         "documents": documents,
@@ -101,10 +103,39 @@ def landing_tables(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame
         "areas": areas,
         "criteria": criteria,
         "evidence": evidence,
-        "removals": removals,
+        "removals": read_removals(folder, REMOVAL_KINDS),
+        "restriction_reviews": _reviews(folder, set(projects["project"])),
         **_test_collection(folder / "test", spec),
         **_calibration(folder / "calibration", spec),
     }
+
+
+def _projects(folder: Path) -> tuple[pl.DataFrame, bool]:
+    """Rows of ``projects``, and whether they are the folder's own list and not the mirror's of SIMAP."""
+    formats = ("csv", "jsonl", "parquet")
+    path = find_optional(folder, "projects", formats)
+    if path is None:
+        mirrored = mirrored_projects(folder, LANGUAGES)
+        if mirrored is not None:
+            return mirrored, False
+        path = find(folder, "projects", formats)
+    projects = read_table(path, TABLES["projects"], choices={"language": LANGUAGES})
+    if projects.is_empty():
+        raise LandingError(f"{path}: there is no project below the header")
+    return projects, True
+
+
+def _reviews(folder: Path, known_projects: set[str]) -> pl.DataFrame:
+    """Verdicts on restrictions; one on an unknown project is a mistake, for it would have no effect."""
+    path = find_optional(folder, "restriction_reviews", ("csv",))
+    if path is None:
+        return TABLES["restriction_reviews"].empty()
+    return read_table(
+        path,
+        TABLES["restriction_reviews"],
+        choices={"verdict": VERDICTS},
+        known={"project": (known_projects, "project of projects")},
+    )
 
 
 def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -132,7 +163,9 @@ def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     return TABLES["areas"].frame(list(areas.values())), TABLES["criteria"].frame(list(criteria.values()))
 
 
-def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _documents(
+    folder: Path, known_projects: set[str], hash_of: Callable[[Path], str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows: list[tuple[str, str, str, str, int, bool]] = []
     root = folder / "documents"
     for project_folder in _visible(root) if root.is_dir() else []:
@@ -144,15 +177,21 @@ def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl
                 f"{project_folder}: {project!r} is no project of projects; add its row or remove the folder"
             )
         for path in _visible(project_folder):
-            if not path.is_file():
+            if path.is_dir():
                 raise LandingError(f"{path} is a folder; put its files into {project_folder} itself")
             name = unicodedata.normalize("NFC", path.name)
-            rows.append((project, name, str(path.resolve()), file_hash(path), path.stat().st_size, False))
+            try:
+                rows.append((project, name, str(path.resolve()), hash_of(path), path.stat().st_size, False))
+            except OSError as error:
+                raise LandingError(f"{path} cannot be read: {error.strerror}; nothing was changed") from error
+    for text in mirrored_texts(folder, known_projects, hash_of):
+        size = text.path.stat().st_size
+        rows.append((text.project, text.document, str(text.path.resolve()), text.sha256, size, False))
     delivered, delivered_documents = _delivered(folder, known_projects)
     documents = TABLES["documents"].frame(rows + delivered_documents)
     if documents.is_empty():
         raise LandingError(
-            f"{folder}: there is no file in documents/<project>/, nor passages.jsonl or passages.parquet"
+            f"{folder}: there is no file in documents/<project>/, nor passages.jsonl, passages.parquet or a text in simap/"
         )
     twice = documents.filter(pl.struct("project", "document").is_duplicated())
     if twice.height:
@@ -165,9 +204,7 @@ def _documents(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, pl
 
 def _visible(folder: Path) -> list[Path]:
     """Sorted entries, without what the system that made the folder keeps in it for itself."""
-    return sorted(
-        p for p in folder.iterdir() if not p.name.startswith((".", "~$", "__MACOSX")) and p.name != "Thumbs.db"
-    )
+    return sorted(p for p in folder.iterdir() if not is_left_by_system(p.name))
 
 
 def _delivered(

@@ -1,0 +1,101 @@
+"""The removal list at work: what it takes out of the passages, what each entry hit, and whether anything is left."""
+
+import dagster as dg
+import polars as pl
+
+from tendril_assets.assets.common import table_check
+from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.removal_effects import NO_MATCH, removal_effects
+from tendril_assets.corpus.removals import Removals, is_address
+from tendril_assets.corpus.removed_passages import REMEMBERED, take_out, taken_per_entry
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+
+SHOWN = 20
+
+
+def removal_list(warehouse: Warehouse, collection: str) -> Removals:
+    return Removals.of(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
+
+
+def taken_out(
+    warehouse: Warehouse, spec: CollectionSpec, found: pl.DataFrame, hasher: KeyedHasher
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """``found`` without what is removed, and the tables ``removed_passages`` and ``removal_effects``.
+
+    Both tables go on from their last state: a removed passage is known again under another id, and an entry that took
+    effect once is no misspelt one.
+    """
+    collection = spec.collection
+    former = {
+        name: warehouse.load(collection, name) if warehouse.exists(collection, name) else TABLES[name].empty()
+        for name in ("removed_passages", "removal_effects")
+    }
+    entries = warehouse.load(collection, "removals", ["kind", "id"]).rows()
+    passages, removed = take_out(
+        found, Removals.of(entries), former["removed_passages"], spec.filters.near_duplicate, hasher
+    )
+    landed = warehouse.load(collection, "projects", ["project"])["project"]
+    documents = warehouse.load(collection, "documents", ["project", "document"]).rows()
+    effects = removal_effects(
+        entries,
+        {project: hasher.group(project) for project in landed},
+        {(project, document): hasher.document(project, document) for project, document in documents},
+        taken_per_entry(removed),
+        former["removal_effects"],
+    )
+    return passages, removed, effects
+
+
+def removal_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
+    collection = spec.collection
+
+    @table_check(
+        spec,
+        "removal_effects",
+        "every_removal_names_something",
+        description="Entries of the removal list that never hit anything landed or read: most likely misspelt.",
+        blocking=False,
+    )
+    def every_removal_names_something(warehouse: Warehouse) -> dg.AssetCheckResult:
+        effects = warehouse.load(collection, "removal_effects")
+        idle = effects.filter(pl.col("state") == NO_MATCH)
+        entries = [
+            f"{kind} {entry}" + (f" (did you mean {suggestion}?)" if suggestion else "")
+            for kind, entry, suggestion in idle.select("kind", "id", "suggestion").head(SHOWN).iter_rows()
+        ]
+        return dg.AssetCheckResult(
+            passed=idle.is_empty(),
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"without_effect": idle.height, "entries": entries, "in_list": effects.height},
+        )
+
+    @table_check(
+        spec,
+        "corpus",
+        "nothing_removed_is_left",
+        description="No passage of the removal list, of its documents or projects.",
+    )
+    def nothing_removed_is_left(warehouse: Warehouse) -> dg.AssetCheckResult:
+        out = warehouse.load(collection, "removed_passages", ["entry", "passage_id", "how"])
+        # The place of a removed passage may be another one's by now; what stood there is known by its id.
+        moved = {entry for entry in out["entry"] if is_address(entry)}
+        removals = removal_list(warehouse, collection).without_passages(moved)
+        gone = set(out.filter(pl.col("how") != REMEMBERED)["passage_id"])
+        rows = warehouse.frame(
+            collection,
+            "SELECT c.passage_id, c.group_id, c.document_id, p.project, p.document, p.page, p.position "
+            "FROM corpus c LEFT JOIN passages p USING (passage_id)",
+        )
+        left = [
+            row["passage_id"]
+            for row in rows.iter_rows(named=True)
+            if row["passage_id"] in gone
+            or removals.has_project(row["project"], row["group_id"])
+            or removals.has_document(row["project"], row["document"], row["document_id"])
+            or removals.has_passage(row["project"], row["document"], row["page"], row["position"], row["passage_id"])
+        ]
+        return dg.AssetCheckResult(passed=not left, metadata={"left": len(left), "passages": left[:SHOWN]})
+
+    return [every_removal_names_something, nothing_removed_is_left]
