@@ -18,7 +18,7 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
 OWNERS = ["team:tendril"]
-POOLS = ("duckdb", "cpu", "judge_api", "gpu")
+POOLS = ("duckdb", "cpu", "judge_api", "gpu", "simap")
 
 
 class Stage(NamedTuple):

@@ -1,37 +1,53 @@
 """The corpus stage: documents are read, filtered, masked; restricted projects and removed content stay out.
 
-sampled_documents -> document_status, passages -> restricted_projects -> passage_decisions, anonymized_entities, corpus
--> project_status. Decisions and corpus are written together, because the length rule holds for the masked text too.
+sampled_documents -> document_status, passages -> restricted_projects -> passage_decisions, guarded_pairs,
+anonymized_entities, corpus -> passage_texts, similar_texts, project_status. Decisions and corpus are written together,
+because the length rule holds for the masked text too.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets
 from tendril_assets.assets.corpus_checks import corpus_checks
+from tendril_assets.assets.decisions import decide_all, decision_checks, drop_report
+from tendril_assets.assets.duplicates import duplicate_assets
 from tendril_assets.assets.keys import keyed_hasher
-from tendril_assets.assets.reading import SampledFile, delivered_texts, mask_documents, read_files
-from tendril_assets.assets.sampling import removal_list, sampling_assets
+from tendril_assets.assets.reading import (
+    Rows,
+    SampledFile,
+    Tally,
+    Texts,
+    delivered_texts,
+    mask_documents,
+    read_files,
+    spans_of,
+)
+from tendril_assets.assets.removal import removal_checks, taken_out
+from tendril_assets.assets.restrictions import restriction_assets
+from tendril_assets.assets.sampling import sampling_assets
+from tendril_assets.assets.status import status_asset
 from tendril_assets.corpus.anonymize import RULE_VERSION as MASKING_VERSION
 from tendril_assets.corpus.anonymize import Anonymizer
-from tendril_assets.corpus.chunking import CHUNKER_VERSION, passages_of
-from tendril_assets.corpus.extract import EXTRACTOR_VERSION, WITH_TEXT
+from tendril_assets.corpus.audit import audit_of, audit_table
+from tendril_assets.corpus.chunking import CHUNKER_VERSION
+from tendril_assets.corpus.extract import EXTRACTOR_VERSION
 from tendril_assets.corpus.passages import (
     RULE_VERSION,
     bounded_after_masking,
-    decide_passages,
     passage_rows,
-    project_status,
-    without_removed,
+    without_unmasked,
 )
-from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_VERSION
-from tendril_assets.corpus.restrictions import find_restrictions
+from tendril_assets.corpus.removed_passages import REMOVAL_VERSION
 from tendril_assets.corpus.textclean import clean
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.detector import build_detector
+from tendril_assets.resources.text_work import masking_work
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -44,14 +60,14 @@ LABEL_SHARE_JUMP = 0.1
 def corpus_assets(spec: CollectionSpec) -> Stage:
     """Everything from the sample to the corpus and the status of each project."""
     collection = spec.collection
-    sampling = sampling_assets(spec)
+    sampling, restrictions = sampling_assets(spec), restriction_assets(spec)
 
     @table_assets(
         spec,
-        ["document_status", "passages"],
-        deps=["documents", "delivered_passages", "sampled_documents", "removals"],
+        ["document_status", "passages", "removed_passages", "removal_effects"],
+        deps=["projects", "documents", "delivered_passages", "sampled_documents", "removals"],
         pool="cpu",
-        version=f"{EXTRACTOR_VERSION}+{CHUNKER_VERSION}",
+        version=f"{EXTRACTOR_VERSION}+{CHUNKER_VERSION}+{REMOVAL_VERSION}",
     )
     def read(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
@@ -59,13 +75,15 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
         hasher = keyed_hasher(warehouse, collection)
         documents = _sampled_documents(warehouse, collection)
         delivered = warehouse.load(collection, "delivered_passages")
-        status, rows = [], []
-        for (project, document), part in delivered.join(
-            documents.filter("delivered"), on=["project", "document"], how="semi"
-        ).group_by("project", "document", maintain_order=True):
-            texts = delivered_texts(part.select("page", "position", "text").iter_rows(), clean)
-            rows += passage_rows(str(project), str(document), texts, hasher)
-            figures = (part["page"].n_unique(), [], [], sum(len(t.text) for t in texts), 0.0, "delivered")
+        status, rows = [], Rows(TABLES["passages"])
+        sampled = delivered.join(documents.filter("delivered"), on=["project", "document"], how="semi")
+        # One pass over sorted rows: polars' own groups cost more than all the rest where there are thousands of them.
+        of_document = groupby(sampled.sort("project", "document").iter_rows(), key=itemgetter(0, 1))
+        for (project, document), group in of_document:
+            texts = delivered_texts((row[2:5] for row in group), clean)
+            rows.add(passage_rows(project, document, texts, hasher))
+            pages = len({text.page for text in texts})
+            figures = (pages, [], [], sum(len(text.text) for text in texts), [], 0.0, "delivered")
             status.append((project, document, "ok", None, *figures))
         files = [
             SampledFile(*row)
@@ -73,84 +91,92 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             .select("project", "document", "path", "sha256")
             .iter_rows()
         ]
-        for file, read, seconds in read_files(
-            files, spec.extraction, Settings.from_env().workers, artifacts, context.log.info
+        tally = Tally()
+        for file, reading in read_files(
+            files, spec.extraction, Settings.from_env().workers, artifacts, context.log.info, tally
         ):
-            rows += passage_rows(file.project, file.document, passages_of(read.pages), hasher)
+            read = reading.extraction
+            rows.add(passage_rows(file.project, file.document, reading.passages, hasher))
             figures = (
                 read.page_count,
                 list(read.empty_pages),
                 list(read.dropped_lines),
                 read.characters,
-                seconds,
+                reading.page_characters,
+                reading.seconds,
                 EXTRACTOR_VERSION,
             )
             status.append((file.project, file.document, read.outcome, read.message, *figures))
-        found = TABLES["passages"].frame(rows)
-        passages = without_removed(found, removal_list(warehouse, collection), spec.filters.near_duplicate)
+        found = rows.frame()
+        passages, removed, effects = taken_out(warehouse, spec, found, hasher)
         frames = {
             "document_status": TABLES["document_status"].frame(status).sort("project", "document"),
             "passages": passages.sort("project", "document", "position"),
+            "removed_passages": removed,
+            "removal_effects": effects,
         }
         metadata = {
-            "document_status": {"by_outcome": counts(frames["document_status"], "outcome")},
+            "document_status": {
+                "by_outcome": counts(frames["document_status"], "outcome"),
+                "read_now": tally.now,
+                "read_before": tally.before,
+            },
             "passages": {"removed": found.height - passages.height, "characters": int(passages["characters"].sum())},
+            "removal_effects": {"by_state": counts(effects, "state")},
         }
         yield from store(context, warehouse, spec, frames, metadata)
 
-    @table_assets(spec, ["restricted_projects"], deps=["passages"], pool="cpu", version=RESTRICTION_VERSION)
-    def restrict(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        passages = warehouse.load(collection, "passages", ["project", "document", "page", "text"])
-        rows = {
-            (project, document, page, found.language, found.rule, found.sentence)
-            for project, document, page, text in passages.iter_rows()
-            for found in find_restrictions(text)
-        }
-        frame = TABLES["restricted_projects"].frame(sorted(rows))
-        figures = {
-            "projects": frame["project"].n_unique(),
-            "by_rule": counts(frame, "rule"),
-            "by_language": counts(frame, "language"),
-        }
-        yield from store(context, warehouse, spec, {"restricted_projects": frame}, {"restricted_projects": figures})
-
     @table_assets(
         spec,
-        ["corpus", "passage_decisions", "anonymized_entities"],
-        deps=["passages", "sampled_projects", "sampled_documents", "restricted_projects"],
+        ["corpus", "passage_decisions", "guarded_pairs", "anonymized_entities"],
+        deps=[
+            "passages",
+            "sampled_projects",
+            "sampled_documents",
+            "restricted_projects",
+            "project_areas",
+            "areas",
+        ],
         pool="cpu",
         version=f"{RULE_VERSION}+mask-{MASKING_VERSION}",
     )
     def build_corpus(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        anonymizer = Anonymizer(build_detector(spec.anonymization))
+        anonymizer, near = Anonymizer(build_detector(spec.anonymization)), spec.filters.near_duplicate
         passages = warehouse.load(collection, "passages")
         documents = warehouse.load(collection, "sampled_documents")
-        decisions = decide_passages(passages, documents, spec.filters)
+        decisions, guarded = decide_all(warehouse, artifacts, spec, passages, documents)
         kept = (
             passages.join(decisions.filter("kept"), on="passage_id", how="semi")
-            .join(warehouse.load(collection, "restricted_projects"), on="project", how="anti")
             .join(documents, on=["project", "document"])
             .join(warehouse.load(collection, "sampled_projects", ["project", "group_id"]), on="project")
             .sort("group_id", "document_id", "position")
         )
-        parts = {str(name): part for (name,), part in kept.group_by("document_id", maintain_order=True)}
-        texts = ((name, part["text"].to_list()) for name, part in parts.items())
-        masked, entities = [], []
-        for name, document in mask_documents(texts, len(parts), anonymizer, artifacts, context.log.info):
-            masked.append(parts[name].with_columns(text=pl.Series(document.texts, dtype=pl.String)))
-            entities += [
-                (*parts[name].select("project", "document").row(0), tag, n) for tag, n in document.counts.items()
-            ]
-        corpus = pl.concat(masked) if masked else kept
+        spans = spans_of(kept, "document_id")
+        work, workers = masking_work(anonymizer, spec.anonymization), Settings.from_env().workers
+        masked: dict[str, pl.Series] = {}
+        entities = []
+        masking = Tally()
+        for name, document in mask_documents(
+            Texts.of(kept, spans), work, workers, artifacts, context.log.info, masking
+        ):
+            masked[name] = pl.Series(document.texts, dtype=pl.String)
+            place = kept["project"][spans[name].start], kept["document"][spans[name].start]
+            entities += [(*place, tag, n) for tag, n in document.counts.items()]
+        # They come as they are finished; the table has the order of the sample.
+        texts = pl.concat([pl.Series([], dtype=pl.String), *(masked[name] for name in spans if name in masked)])
+        failed = pl.col("document_id").is_in(list(masking.failed))
+        corpus = kept.filter(~failed).with_columns(text=texts)
         decisions = bounded_after_masking(decisions, corpus, spec.filters)
+        decisions = without_unmasked(decisions, kept.filter(failed))
         frames = {
             "corpus": corpus.join(decisions.filter("kept"), on="passage_id", how="semi").select(
                 list(TABLES["corpus"].schema)
             ),
             "passage_decisions": decisions,
-            "anonymized_entities": TABLES["anonymized_entities"].frame(entities),
+            "guarded_pairs": guarded,
+            "anonymized_entities": TABLES["anonymized_entities"].frame(sorted(entities)),
         }
         shares = label_shares(frames["anonymized_entities"])
         jumps = share_jumps(_shares_of_last_run(warehouse, collection), shares)
@@ -159,32 +185,33 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
                 f"shares of masked labels jumped since the last run, look at a sample of texts: {jumps}"
             )
         metadata = {
-            "corpus": {"groups": frames["corpus"]["group_id"].n_unique(), "detector": anonymizer.identity},
-            "passage_decisions": {"by_reason": counts(decisions, "reason")},
-            "anonymized_entities": {"label_shares": shares, "label_share_jumps": jumps},
+            "corpus": {
+                "groups": frames["corpus"]["group_id"].n_unique(),
+                "detector": anonymizer.identity,
+                "masked_now": masking.now,
+                "masked_before": masking.before,
+                "not_masked": masking.failed,
+            },
+            "passage_decisions": drop_report(warehouse, collection, decisions),
+            "guarded_pairs": {"by_difference": counts(guarded, "difference"), "kept_apart": near.guard},
+            "anonymized_entities": {
+                "label_shares": shares,
+                "label_share_jumps": jumps,
+                "sample": dg.MetadataValue.md(audit_table(audit_of(frames["corpus"]["text"]))),
+            },
         }
         yield from store(context, warehouse, spec, frames, metadata)
 
-    @table_assets(
-        spec,
-        ["project_status"],
-        deps=["sampled_projects", "sampled_documents", "document_status", "passages", "restricted_projects", "corpus"],
-    )
-    def status_of_projects(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        frame = project_status(
-            warehouse.load(collection, "sampled_projects"),
-            _sampled_documents(warehouse, collection),
-            warehouse.load(collection, "document_status"),
-            warehouse.load(collection, "passages", ["project"]),
-            warehouse.load(collection, "restricted_projects"),
-            warehouse.load(collection, "corpus", ["group_id"]),
-            WITH_TEXT,
-        )
-        figures = {"by_state": counts(frame, "state")}
-        yield from store(context, warehouse, spec, {"project_status": frame}, {"project_status": figures})
-
-    assets = [*sampling.assets, read, restrict, build_corpus, status_of_projects]
-    return Stage(assets, [*sampling.checks, *corpus_checks(spec)])
+    duplicates = duplicate_assets(spec)
+    assets = [*sampling.assets, read, *restrictions.assets, build_corpus, *duplicates.assets, status_asset(spec)]
+    checks = [
+        *sampling.checks,
+        *restrictions.checks,
+        *corpus_checks(spec),
+        *decision_checks(spec),
+        *removal_checks(spec),
+    ]
+    return Stage(assets, checks)
 
 
 def label_shares(entities: pl.DataFrame) -> dict[str, float]:

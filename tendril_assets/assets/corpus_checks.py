@@ -6,10 +6,11 @@ import polars as pl
 from tendril_assets.assets.common import asset_key, table_check
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.corpus.extract import WITH_TEXT
-from tendril_assets.corpus.removals import Removals
+from tendril_assets.corpus.passages import MASKING_FAILED
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.detector import rule_detector
+from tendril_assets.resources.text_work import residual_search
 from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
 SHOWN = 20
@@ -69,7 +70,8 @@ def corpus_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     )
     def no_residual_personal_data(warehouse: Warehouse, artifacts: Artifacts) -> dg.AssetCheckResult:
         corpus = warehouse.load(collection, "corpus", ["document_id", "passage_id", "text"])
-        found = residual_in_documents(corpus, rule_detector(), artifacts)
+        workers, log = Settings.from_env().workers, dg.get_dagster_logger().info
+        found = residual_in_documents(corpus, residual_search(), artifacts, workers, log)
         # Ids and labels only: what was found is what must not be shown.
         return dg.AssetCheckResult(
             passed=not found,
@@ -81,29 +83,35 @@ def corpus_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
 
     @table_check(
         spec,
-        "corpus",
-        "nothing_removed_is_left",
-        description="No passage of the removal list, of its documents or projects.",
+        "passage_decisions",
+        "every_document_was_masked",
+        description="Documents left out because masking raised an error; an error of its own above the limit for reading.",
     )
-    def nothing_removed_is_left(warehouse: Warehouse) -> dg.AssetCheckResult:
-        removals = Removals.of(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
-        rows = warehouse.frame(
+    def every_document_was_masked(warehouse: Warehouse) -> dg.AssetCheckResult:
+        documents = warehouse.frame(
             collection,
-            "SELECT c.passage_id, c.group_id, c.document_id, p.project, p.document, p.page, p.position "
-            "FROM corpus c LEFT JOIN passages p USING (passage_id)",
+            "SELECT p.project, p.document, bool_or(d.reason = $failed) AS failed "
+            "FROM passage_decisions d JOIN passages p USING (passage_id) WHERE d.kept OR d.reason = $failed "
+            "GROUP BY p.project, p.document ORDER BY ALL",
+            failed=MASKING_FAILED,
         )
-        left = [
-            row["passage_id"]
-            for row in rows.iter_rows(named=True)
-            if removals.has_project(row["project"], row["group_id"])
-            or removals.has_document(row["project"], row["document"], row["document_id"])
-            or removals.has_passage(row["project"], row["document"], row["page"], row["position"], row["passage_id"])
-        ]
-        return dg.AssetCheckResult(passed=not left, metadata={"left": len(left), "passages": left[:SHOWN]})
+        failed = documents.filter("failed")
+        share = failed.height / documents.height if documents.height else 0.0
+        # One document stops nothing; many mean that something is wrong with the rules or the model.
+        too_many = share > spec.extraction.max_failed_share
+        return dg.AssetCheckResult(
+            passed=failed.is_empty(),
+            severity=dg.AssetCheckSeverity.ERROR if too_many else dg.AssetCheckSeverity.WARN,
+            metadata={
+                "failed": failed.height,
+                "share": share,
+                "examples": [f"{project}/{document}" for project, document, _ in failed.head(SHOWN).iter_rows()],
+            },
+        )
 
     return [
         most_documents_were_read,
         ids_are_unique_and_texts_within_bounds,
         no_residual_personal_data,
-        nothing_removed_is_left,
+        every_document_was_masked,
     ]

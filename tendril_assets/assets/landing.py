@@ -8,6 +8,7 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.keys import refuse_other_secret
+from tendril_assets.assets.simap import PUBLICATIONS
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -19,7 +20,10 @@ LandingReader = Callable[[Path, CollectionSpec], dict[str, pl.DataFrame]]
 def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
     """``read`` is the collection's own ``sources.landing_tables``."""
 
-    @table_assets(spec, [t.name for t in LANDING], kinds={"duckdb", "file"})
+    # Where it is in the run at all: only the job that goes online has it.
+    mirror = [PUBLICATIONS] if spec.simap else []
+
+    @table_assets(spec, [t.name for t in LANDING], deps=mirror, kinds={"duckdb", "file"})
     def land(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
         # Another secret than the warehouse was built with is refused before anything is read, written or paid for.
         refuse_other_secret(warehouse, spec.collection)

@@ -1,24 +1,32 @@
-"""Reading and masking documents once: both are cached by the content they depend on."""
+"""What is done with a document once: read, searched, masked, checked. Each is cached by the content it depends on."""
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from tendril_assets.corpus.anonymize import AnonymizedDocument, Anonymizer, Detector, residual
-from tendril_assets.corpus.chunking import PassageText
+from tendril_assets.child_pool import Job
+from tendril_assets.corpus.anonymize import AnonymizedDocument
+from tendril_assets.corpus.chunking import CHUNKER_VERSION, PassageText, passages_of
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION, Extraction, read_documents
+from tendril_assets.errors import TendrilError
+from tendril_assets.records import Table
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.text_work import TextWork, done, restriction_search
 from tendril_assets.spec import ExtractionSpec
 
 EXTRACTIONS = "extractions"
+READINGS = "readings"
 MASKED = "masked"
-CLEAN = "found_clean"
+SEARCHED = "searched"
+RESIDUAL = "residual"
 PROGRESS_EVERY_S = 10.0
+ROWS_AT_ONCE = 4_000
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,93 @@ class SampledFile:
     document: str
     path: str
     sha256: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a document gave: its ``extraction`` without the pages, their lengths, and the ``passages`` cut from them.
+
+    ``seconds``: wall time of the extraction.
+    """
+
+    extraction: Extraction
+    page_characters: list[int]
+    passages: list[PassageText]
+    seconds: float
+
+    @classmethod
+    def of(cls, extraction: Extraction, seconds: float) -> "Reading":
+        passages = passages_of(extraction.pages)
+        return cls(replace(extraction, pages=()), list(extraction.page_characters), passages, seconds)
+
+    def to_bytes(self) -> bytes:
+        fields = [self.extraction.to_bytes().decode(), self.page_characters, self.passages, self.seconds]
+        return json.dumps(fields).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Reading":
+        extraction, page_characters, passages, seconds = json.loads(data)
+        cut = [PassageText(*passage) for passage in passages]
+        return cls(Extraction.from_bytes(extraction.encode()), page_characters, cut, seconds)
+
+
+@dataclass
+class Tally:
+    """How many documents came from the cache (``before``) and were done (``now``).
+
+    ``failed`` maps a document to the error it raised. Only the kind of error and where in the code: its message may
+    quote the text.
+    """
+
+    before: int = 0
+    now: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def raise_if_any(self, what: str) -> None:
+        """Raise TendrilError naming a document that failed, for work that may leave none out."""
+        for name, told in self.failed.items():
+            raise TendrilError(f"{len(self.failed)} document(s) could not be {what}; the first is {name}: {told}")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts of documents: ``names`` in order, ``of_one`` the texts of one, made when they are needed."""
+
+    names: Sequence[str]
+    of_one: Callable[[str], Sequence[Any]]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, spans: Mapping[str, range]) -> "Texts":
+        """The column ``text`` of ``frame``; ``spans`` are the rows of each document."""
+        texts = frame["text"]
+        return cls(list(spans), lambda name: texts.slice(spans[name].start, len(spans[name])).to_list())
+
+    @classmethod
+    def with_pages(cls, frame: pl.DataFrame, spans: Mapping[str, range]) -> "Texts":
+        """(page, text) in place of the text alone."""
+        texts, pages = cls.of(frame, spans), frame["page"]
+
+        def of_one(name: str) -> list[tuple[int, str]]:
+            own = pages.slice(spans[name].start, len(spans[name])).to_list()
+            return list(zip(own, texts.of_one(name), strict=True))
+
+        return cls(texts.names, of_one)
+
+
+def spans_of(frame: pl.DataFrame, *by: str) -> dict[str, range]:
+    """Rows of each document, whose rows stand together in ``frame``, under the joined values of ``by``.
+
+    A frame per document would cost more than all that is done with it where there are thousands.
+    """
+    spans: dict[str, range] = {}
+    start = 0
+    for *values, n in frame.group_by(by, maintain_order=True).len().iter_rows():
+        name = plain = "/".join(values)
+        while name in spans:  # "a/b" + "c" and "a" + "b/c"
+            name = f"{name}+" if name != plain else f"{plain} +"
+        spans[name] = range(start, start + n)
+        start += n
+    return spans
 
 
 def extraction_key(file: SampledFile, limits: ExtractionSpec) -> str:
@@ -43,84 +138,184 @@ def read_files(
     workers: int,
     artifacts: Artifacts,
     log: Callable[[str], None],
-) -> Iterator[tuple[SampledFile, Extraction, float]]:
-    """Each file with its extraction and the seconds it took: first the ones read before, then the others as they end.
+    tally: Tally,
+) -> Iterator[tuple[SampledFile, Reading]]:
+    """Each file as it was read: first the ones read before, then the others as they end.
 
-    An extraction is stored as soon as it is there, so a stopped run goes on where it was. What failed for a reason of
-    the machine, such as the time limit, is not stored: the next run may find it with less to do.
+    What was read is stored as soon as it is there, so a stopped run goes on where it was: the pages, and the passages cut
+    from them, so that another rule of cutting reads no file again and an unchanged one cuts nothing again. What failed
+    for a reason of the machine, such as the time limit, is not stored: the next run may find it with less to do.
     """
     waiting: dict[str, SampledFile] = {}
     for number, file in enumerate(files):
-        stored = artifacts.cached(EXTRACTIONS, extraction_key(file, limits))
+        stored = _stored(file, limits, artifacts)
         if stored is None:
             waiting[str(number)] = file
             continue
-        record = json.loads(stored)
-        yield file, Extraction.from_bytes(record["extraction"].encode()), record["seconds"]
-    log(f"{len(files) - len(waiting):,} of {len(files):,} documents were read before, {len(waiting):,} to read")
+        tally.before += 1
+        yield file, stored
+    log(f"{tally.before:,} of {len(files):,} documents were read before, {len(waiting):,} to read")
 
     progress = _Progress(log, "read")
     jobs = [(job_id, file.path) for job_id, file in waiting.items()]
     for job_id, extraction, seconds in read_documents(jobs, limits, workers, progress):
         file = waiting[job_id]
+        reading = Reading.of(extraction, seconds)
         if not extraction.transient:
+            key = extraction_key(file, limits)
             record = {"extraction": extraction.to_bytes().decode(), "seconds": seconds}
-            artifacts.put(EXTRACTIONS, extraction_key(file, limits), json.dumps(record).encode())
-        yield file, extraction, seconds
+            artifacts.put(EXTRACTIONS, key, json.dumps(record).encode())
+            artifacts.put(READINGS, _cut_key(key), reading.to_bytes())
+        tally.now += 1
+        yield file, reading
+
+
+def _stored(file: SampledFile, limits: ExtractionSpec, artifacts: Artifacts) -> Reading | None:
+    key = extraction_key(file, limits)
+    cut = artifacts.cached(READINGS, _cut_key(key))
+    if cut is not None:
+        return Reading.from_bytes(cut)
+    pages = artifacts.cached(EXTRACTIONS, key)
+    if pages is None:
+        return None
+    record = json.loads(pages)
+    reading = Reading.of(Extraction.from_bytes(record["extraction"].encode()), record["seconds"])
+    artifacts.put(READINGS, _cut_key(key), reading.to_bytes())
+    return reading
+
+
+def _cut_key(key: str) -> str:
+    return f"{CHUNKER_VERSION}|{key}"
 
 
 def mask_documents(
-    documents: Iterable[tuple[str, Sequence[str]]],
-    total: int,
-    anonymizer: Anonymizer,
+    documents: Texts,
+    work: TextWork,
+    workers: int,
     artifacts: Artifacts,
     log: Callable[[str], None],
+    tally: Tally,
 ) -> Iterator[tuple[str, AnonymizedDocument]]:
-    """(name, texts) pairs masked one document at a time; the masked texts are cached, the mapping never is."""
-    progress = _Progress(log, "masked")
-    for done, (name, texts) in enumerate(documents, start=1):
-        key = _texts_key(texts, anonymizer.identity)
-        stored = artifacts.cached(MASKED, key)
-        if stored is None:
-            document = anonymizer.document(texts)
-            artifacts.put(MASKED, key, json.dumps([document.texts, document.counts]).encode())
-        else:
-            masked, found = json.loads(stored)
-            document = AnonymizedDocument(tuple(masked), found)
-        progress(done, total)
-        yield name, document
+    """Documents masked one by one; the masked texts are cached, the mapping never is.
+
+    A document whose masking raises is left out and noted in ``tally.failed``: unmasked it must not go on, and the
+    others must not wait for it.
+    """
+    for name, (masked, found) in answered(MASKED, documents, work, workers, artifacts, log, "masked", tally):
+        yield name, AnonymizedDocument(tuple(masked), found)
 
 
-def residual_in_documents(corpus: pl.DataFrame, detector: Detector, artifacts: Artifacts) -> dict[str, set[str]]:
+def restrictions_in_documents(
+    documents: Texts, workers: int, artifacts: Artifacts, log: Callable[[str], None]
+) -> Iterator[tuple[str, list[tuple[int, str, str, str]]]]:
+    """Per document, given as its (page, text), the (page, language, rule, sentence) of its restricting clauses.
+
+    Raises TendrilError for a document that cannot be searched: it might be restricted.
+    """
+    tally = Tally()
+    work = restriction_search()
+    yield from answered(SEARCHED, documents, work, workers, artifacts, log, "searched", tally)
+    tally.raise_if_any("searched for restricting clauses")
+
+
+def residual_in_documents(
+    corpus: pl.DataFrame,
+    work: TextWork,
+    artifacts: Artifacts,
+    workers: int = 1,
+    log: Callable[[str], None] = lambda _: None,
+) -> dict[str, set[str]]:
     """Labels still found per passage of ``corpus`` (document_id, passage_id, text); empty where all is clean.
 
-    A document found clean is remembered by its texts and the detector, so that an unchanged corpus is not read again.
+    What was found in a document is remembered by its texts and the detector, so that an unchanged corpus is not read
+    again. Raises TendrilError for a document that cannot be checked.
     """
+    ordered = corpus.select("document_id", "passage_id", "text").sort("document_id", "passage_id")
+    spans, passages = spans_of(ordered, "document_id"), ordered["passage_id"]
+    tally = Tally()
     found: dict[str, set[str]] = {}
-    for _, part in corpus.sort("document_id", "passage_id").group_by("document_id", maintain_order=True):
-        texts = part["text"].to_list()
-        key = _texts_key(texts, detector.identity)
-        if artifacts.cached(CLEAN, key) is not None:
-            continue
-        dirty = {
-            passage_id: {span.label for span in spans}
-            for passage_id, text in zip(part["passage_id"], texts, strict=True)
-            if (spans := residual(text, detector))
-        }
-        found |= dirty
-        if not dirty:
-            artifacts.put(CLEAN, key, b"clean")
+    texts = Texts.of(ordered, spans)
+    for name, labels in answered(RESIDUAL, texts, work, workers, artifacts, log, "checked", tally):
+        left = zip(spans[name], labels, strict=True)
+        found |= {passages[row]: set(of_one) for row, of_one in left if of_one}
+    tally.raise_if_any("checked for personal data")
     return found
+
+
+def answered(
+    kind: str,
+    documents: Texts,
+    work: TextWork,
+    workers: int,
+    artifacts: Artifacts,
+    log: Callable[[str], None],
+    verb: str,
+    tally: Tally,
+) -> Iterator[tuple[str, Any]]:
+    """(name, answer) of ``work`` for each document: those answered before first, then the others as they are finished.
+
+    An answer is stored as soon as it is there, under the texts and the work's identity, so a stopped run goes on where
+    it was. A document that fails is noted in ``tally.failed`` and left out.
+    """
+    waiting: dict[str, str] = {}
+    characters = 0
+    for name in documents.names:
+        data = _data(documents.of_one(name))
+        key = f"{work.identity}|{hashlib.sha256(data).hexdigest()}"
+        stored = artifacts.cached(kind, key)
+        if stored is None:
+            waiting[name] = key
+            characters += len(data)
+            continue
+        tally.before += 1
+        yield name, json.loads(stored)
+    if not waiting:
+        return
+    log(f"{tally.before:,} of {len(documents.names):,} documents were {verb} before, {len(waiting):,} are left")
+    progress = _Progress(log, verb)
+    jobs = (Job(name, _data(documents.of_one(name))) for name in waiting)
+    results = done(work, jobs, characters, workers)
+    for n, (name, data) in enumerate(results, start=1):
+        answer = json.loads(data)
+        if isinstance(answer, dict):
+            tally.failed[name] = answer["failed"]
+            log(f"{name} could not be {verb}: {answer['failed']}")
+        else:
+            artifacts.put(kind, waiting[name], data)
+            tally.now += 1
+            yield name, answer
+        progress(n, len(waiting))
+
+
+def _data(texts: Sequence[Any]) -> bytes:
+    return json.dumps(texts).encode()
+
+
+class Rows:
+    """Rows of a table on their way into a frame, which holds texts in a third of the memory of Python objects."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows: list[tuple[Any, ...]] = []
+        self._frames = [table.empty()]
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._rows += rows
+        if len(self._rows) >= ROWS_AT_ONCE:
+            self._flush()
+
+    def frame(self) -> pl.DataFrame:
+        self._flush()
+        return pl.concat(self._frames)
+
+    def _flush(self) -> None:
+        self._frames.append(self._table.frame(self._rows))
+        self._rows = []
 
 
 def delivered_texts(rows: Iterable[tuple[int, int, str]], clean: Callable[[str], str]) -> list[PassageText]:
     """Delivered (page, position, text) rows as passages; texts are cleaned like extracted ones, not cut anew."""
     return [PassageText(page, position, clean(text).strip()) for page, position, text in sorted(rows)]
-
-
-def _texts_key(texts: Sequence[str], identity: str) -> str:
-    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    return f"{identity}|{digest}"
 
 
 class _Progress:

@@ -27,7 +27,7 @@ from tendril_assets.release.report import ReportInputs, headline_measure, render
 from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.detector import rule_detector
+from tendril_assets.resources.text_work import residual_search
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -70,7 +70,9 @@ def release_inputs(
     frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
     rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
     breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
-    personal = personal_breaches(residual_in_documents(frames["corpus"], rule_detector(), artifacts))
+    personal = personal_breaches(
+        residual_in_documents(frames["corpus"], residual_search(), artifacts, settings.workers)
+    )
     return ReleaseInputs(
         spec=spec,
         rows=rows,

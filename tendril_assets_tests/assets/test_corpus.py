@@ -12,6 +12,7 @@ import pytest
 from tendril_assets.assets.corpus import corpus_assets, label_shares, share_jumps
 from tendril_assets.corpus.anonymize import PLACEHOLDER
 from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.passages import decide_passages
 from tendril_assets.errors import HashKeyChanged
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -64,6 +65,7 @@ class Home:
         self.documents: list[tuple] = []
         self.delivered: list[tuple] = []
         self.removals: list[tuple] = []
+        self.reviews: list[tuple] = []
         self.projects = ["alpha", "beta", "gamma", "delta", "tested", "gone"]
 
     def write(self, project: str, name: str, *paragraphs: str) -> None:
@@ -86,6 +88,7 @@ class Home:
             ],
             "evidence": [("alpha", "wood", "validated_relevant"), ("beta", "concrete", "unsure")],
             "removals": [(kind, raw, "asked", date(2026, 1, 1)) for kind, raw in self.removals],
+            "restriction_reviews": [(project, verdict, "seen", date(2026, 5, 1)) for project, verdict in self.reviews],
             "test_projects": [("tested",)],
         }
         self.warehouse.replace("toy", frames | {n: TABLES[n].frame(r) for n, r in rows.items()}, "landing")
@@ -152,7 +155,14 @@ def test_the_whole_stage(built: Built) -> None:
     # sampled: all that are neither in the test collection nor removed
     assert {p for p, _ in home.rows("sampled_projects", "project", "rank")} == {"alpha", "beta", "gamma", "delta"}
     states = dict(home.rows("project_status", "project", "state"))
-    assert states == {"alpha": "in_corpus", "beta": "restricted", "gamma": "failed", "delta": "in_corpus"}
+    assert states == {
+        "alpha": "in_corpus",
+        "beta": "restricted",
+        "gamma": "failed",
+        "delta": "in_corpus",
+        "tested": "test_collection",
+        "gone": "removed",
+    }
     assert home.rows("restricted_projects") == [("beta", "c.txt", 1, "de", "offer_only", NUR_OFFERTE)]
 
     outcomes = {d: (o, v) for d, o, v in home.rows("document_status", "document", "outcome", "extractor_version")}
@@ -161,7 +171,9 @@ def test_the_whole_stage(built: Built) -> None:
 
     # HOLZ stands in two documents of alpha: one stays
     reasons = [reason for (reason,) in home.rows("passage_decisions", "reason")]
-    assert sorted(r for r in reasons if r) == ["digits_or_symbols", "near_duplicate", "too_short"]
+    # and the two passages of beta, whose documents are for preparing an offer only
+    restricted = ["restricted_project"] * 2
+    assert sorted(r for r in reasons if r) == ["digits_or_symbols", "near_duplicate", *restricted, "too_short"]
     assert home.texts() == PUBLISHED
     ids = {(g, d, page) for g, d, page in home.rows("corpus", "group_id", "document_id", "page")}
     assert (HASHER.group("delta"), HASHER.document("delta", "d"), 3) in ids
@@ -246,6 +258,39 @@ def test_personal_data_in_the_corpus_blocks(home: Home) -> None:
     assert "Odermatt" not in repr(outcome.metadata)
 
 
+def test_areas_left_with_too_few_projects_are_counted(built: Built) -> None:
+    home, result = built
+    # each area was drawn for two projects; the restricted one is among those of one area at least
+    drawn = home.rows("project_areas", "project", "area")
+    short = {area for project, area in drawn if project == "beta"}
+    assert short
+    [evaluation] = [e for e in result.get_asset_check_evaluations() if e.check_name == "areas_keep_their_projects"]
+    assert not evaluation.passed
+    assert evaluation.severity == dg.AssetCheckSeverity.WARN
+    assert evaluation.metadata["areas"].value == len(short)
+    assert evaluation.metadata["projects_left"].value == dict.fromkeys(sorted(short), 1)
+    # fewer wanted than are left: nothing to warn of
+    assert check_named("areas_keep_their_projects", sampling={"min_projects_per_area": 1})(home.warehouse).passed
+
+
+def test_a_person_decides_over_the_rules_in_both_directions(home: Home) -> None:
+    home.reviews = [("beta", "free"), ("alpha", "restricted")]
+    home.run()
+    assert home.rows("restricted_projects") == [("alpha", "restriction_reviews.csv", 0, "de", "review", "seen")]
+    assert home.rows("cleared_restrictions") == [
+        ("beta", "c.txt", 1, "de", "offer_only", NUR_OFFERTE, "seen", date(2026, 5, 1))
+    ]
+    states = dict(home.rows("project_status", "project", "state"))
+    assert (states["alpha"], states["beta"]) == ("restricted", "in_corpus")
+    assert BETON in home.texts()
+    assert HOLZ not in home.texts()
+    # taken back, the rules decide again
+    home.reviews = []
+    home.run()
+    assert home.texts() == PUBLISHED
+    assert home.rows("cleared_restrictions") == []
+
+
 def test_areas_come_by_quota_and_are_topped_up(built: Built) -> None:
     home, _ = built
     rows = home.rows("project_areas", "project", "area", "criterion", "tier", "reason")
@@ -275,3 +320,33 @@ def test_a_label_share_that_jumps_is_named() -> None:
     assert share_jumps({"PERSON": 0.5, "URL": 0.5}, {"PERSON": 0.75, "URL": 0.25}) == {"PERSON": 0.25, "URL": -0.25}
     assert share_jumps({"PERSON": 0.5, "URL": 0.5}, {"PERSON": 0.55, "URL": 0.45}) == {}
     assert share_jumps({}, {"PERSON": 1.0}) == {}
+
+
+def test_unchanged_passages_are_not_decided_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    decided: list[int] = []
+
+    def count(*arguments):
+        decided.append(1)
+        return decide_passages(*arguments)
+
+    monkeypatch.setattr("tendril_assets.assets.decisions.decide_passages", count)
+
+    def again() -> int:
+        decided.clear()
+        home.run()
+        return len(decided)
+
+    assert again() == 1
+    first = {table: sorted(home.rows(table), key=repr) for table in ("passage_decisions", "guarded_pairs")}
+    assert again() == 0
+    assert {table: sorted(home.rows(table), key=repr) for table in first} == first
+    # another passage, another rule, a damaged hand-over, a table that another run has written since
+    home.write("alpha", "d.txt", BETON)
+    assert (again(), again()) == (1, 0)
+    monkeypatch.setattr("tendril_assets.assets.decisions.RULE_VERSION", "another")
+    assert (again(), again()) == (1, 0)
+    home.artifacts.exchange("toy", "last_guarded").write_bytes(b"no parquet")
+    assert (again(), again()) == (1, 0)
+    table = home.warehouse.load("toy", "passage_decisions")
+    home.warehouse.replace("toy", {"passage_decisions": table.with_columns(reason=pl.lit(None, pl.String))}, "test")
+    assert (again(), again()) == (1, 0)

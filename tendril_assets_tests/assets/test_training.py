@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tendril_assets.assets.common import asset_key
+from tendril_assets.assets.duplicates import duplicate_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.assets.training import read_results, training_assets, training_job
 from tendril_assets.errors import TrainingError
@@ -23,6 +24,7 @@ GROUPS = [f"g{number}" for number in range(10)]
 HELD_OUT = groups_of(assign_splits(GROUPS, SplitSpec(), seed=42), VALIDATION)[0]
 TRAINED = next(group for group in GROUPS if group != HELD_OUT)
 LEAK = "w16 w24 w32 gemeinsamer baustein steht ueberall gleich"
+INDEX = ("passage_texts", "similar_texts")
 TEST_LEAK = "w17 w25 w33 auch dieser satz steht in der pruefmenge"
 
 
@@ -82,7 +84,7 @@ class Home:
         self.warehouse.replace("toy", landed(), purpose="test")
 
     def materialise(self, *names: str, **options: bool) -> dg.ExecuteInProcessResult:
-        stages = [splits_assets(self.spec), training_assets(self.spec)]
+        stages = [duplicate_assets(self.spec), splits_assets(self.spec), training_assets(self.spec)]
         chosen = dg.AssetSelection.assets(*(asset_key(self.spec, name) for name in names)) if names else None
         return dg.materialize(
             [*(asset for stage in stages for asset in stage.assets), *(c for stage in stages for c in stage.checks)],
@@ -153,7 +155,7 @@ def test_whole_stage_end_to_end(tmp_path: Path) -> None:
 
 def test_leak_left_in_training_blocks(tmp_path: Path) -> None:
     home = Home(tmp_path, spec_of(None))
-    assert home.materialise("splits", "leakage", "training_examples").success
+    assert home.materialise(*INDEX, "splits", "leakage", "training_examples").success
     used = home.load("training_examples").filter("used")
     planted = [(used["negative_ids"][0][1], "x1", "test", 1.0)]
     home.warehouse.replace("toy", {"leakage": TABLES["leakage"].frame(planted)}, purpose="test")
@@ -181,7 +183,7 @@ def test_a_level_without_relevant_validation_passage_stops_before_training(tmp_p
     )
     home.warehouse.replace("toy", {"qrels": flat}, purpose="test")
     with pytest.raises(TrainingError, match="criterion"):
-        home.materialise("splits", "leakage", "training_examples")
+        home.materialise(*INDEX, "splits", "leakage", "training_examples")
 
 
 def test_a_missing_result_names_the_asset(tmp_path: Path) -> None:
