@@ -1,4 +1,4 @@
-"""The ``tendril`` command: demo, ui, sandbox, gateway, run, status, doctor, estimate."""
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, estimate."""
 
 import os
 import signal
@@ -134,7 +134,7 @@ def demo(collection: str) -> None:
 @main.command()
 @click.argument("job", default=DEFAULT_COLLECTION)
 def run(job: str) -> None:
-    """Run one JOB (a collection, <collection>_corpus, <collection>_candidates) in this process."""
+    """Run one JOB (a collection, <collection>_corpus, _candidates or _simap) in this process."""
     settings = _prepare(Settings.from_env())
     _run_and_report(settings, job)
 
@@ -254,6 +254,15 @@ def gateway(port: int) -> None:
     raise SystemExit(
         _supervise([sys.executable, "-m", "tendril_assets.sandbox.gateway", "--port", str(port), "--state", str(state)])
     )
+
+
+@main.command()
+@_collection_option
+def simap(collection: str) -> None:
+    """Mirror what is new on SIMAP into the landing folder, and nothing else; goes on where it was stopped."""
+    from tendril_assets.summary import show_simap
+
+    show_simap(Settings.from_env(), collection, console)
 
 
 @main.command()

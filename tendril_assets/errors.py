@@ -5,6 +5,10 @@ TendrilError
 │   ├── MissingHashKey           no keyed-hash secret, or one under 32 bytes
 │   └── HashKeyChanged           another secret than the one the warehouse was built with
 ├── LandingError                 a landing file, with row numbers
+├── SimapError                   the SIMAP API cannot be asked: refused, down, or its pages do not end
+│   ├── SimapDown                a request given up after all its attempts
+│   ├── SimapStopped             one failure after the other: SIMAP itself is the trouble
+│   └── SimapShapeChanged        an answer of another shape than described, with the path of the field
 ├── MixedScriptId                Latin and Cyrillic letters inside one letter run of an id
 ├── WarehouseError
 │   ├── DatabaseLocked           the bounded wait for the write lock ended
@@ -17,13 +21,17 @@ TendrilError
 │   └── BudgetReached            a cap in money or calls
 ├── IncompleteJudgments          open requests, and nobody allowed going on without them
 ├── RemoteDetectorRefused        personal data would leave the machine
+├── DetectorModelError           the anonymiser's model is not on this machine, or has other labels
 ├── ExtractionError              a child process for extraction could not be run at all
+├── ChildProcessFailed           a child process ended in the middle of a job, with the job's name
 ├── ExportInvariantError         a release that contradicts itself
 ├── PublishedPairMissing         an append-only label vanished
 └── TrainingError
     ├── NonFiniteLoss            NaN or infinite loss, with step and example ids
     └── CheckpointMismatch       a checkpoint of another configuration or other data
 """
+
+from collections.abc import Sequence
 
 
 class TendrilError(Exception):
@@ -44,6 +52,34 @@ class HashKeyChanged(SettingsError):
 
 class LandingError(TendrilError):
     pass
+
+
+class SimapError(TendrilError):
+    """``status`` is the HTTP status that ended the attempts, or None."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class SimapDown(SimapError):
+    pass
+
+
+class SimapStopped(SimapError):
+    pass
+
+
+class SimapShapeChanged(SimapError):
+    """``found``: one text per field that does not fit, of ``total`` such fields; ``url`` says whose answer it is."""
+
+    def __init__(self, url: str, found: Sequence[str], total: int) -> None:
+        more = f"; and {total - len(found)} more" if total > len(found) else ""
+        super().__init__(
+            f"{url}: {'; '.join(found)}{more}. The API has changed, or this is no answer of it: compare with its OpenAPI "
+            "description and adapt the records in corpus/notice_*.py."
+        )
+        self.url = url
 
 
 class MixedScriptId(TendrilError):
@@ -110,7 +146,15 @@ class RemoteDetectorRefused(TendrilError):
     pass
 
 
+class DetectorModelError(TendrilError):
+    pass
+
+
 class ExtractionError(TendrilError):
+    pass
+
+
+class ChildProcessFailed(TendrilError):
     pass
 
 

@@ -58,6 +58,11 @@ def write_atomically(path: Path, data: bytes) -> None:
         partial.write_bytes(data)
 
 
+def is_left_by_system(name: str) -> bool:
+    """True for what a system or an office program keeps in a folder for itself, which is nobody's data."""
+    return name.startswith((".", "~$", "__MACOSX")) or name == "Thumbs.db"
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's bytes, hex."""
     with path.open("rb") as stream:

@@ -6,8 +6,9 @@
 ``TENDRIL_PROFILE``        overlay of the specification; default ``sandbox`` while the sandbox lands, none otherwise
 ``TENDRIL_LLM_BASE_URL``   gateway with OpenRouter's chat-completions protocol
 ``TENDRIL_LLM_API_KEY``    its key
+``TENDRIL_SIMAP_BASE_URL`` another address of SIMAP's API than the specification's, such as a replay of it
 ``TENDRIL_HASH_KEY``       secret of the published identifiers, at least 32 bytes; the sandbox has its own
-``TENDRIL_WORKERS``        worker processes for document extraction; default the number of cores
+``TENDRIL_WORKERS``        processes that read, search and mask documents; default the number of cores
 ``TENDRIL_CONCURRENCY``    requests in flight at the gateway; default 64
 ``TENDRIL_MAX_USD``        hard cap in USD of each step that asks the gateway; default none
 ``TENDRIL_MAX_CALLS``      hard cap in calls of each step that asks the gateway; default none
@@ -40,6 +41,7 @@ class Settings:
     concurrency: int
     max_usd: Decimal | None
     max_calls: int | None
+    simap_base_url: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":
@@ -60,6 +62,7 @@ class Settings:
             concurrency=_number(env, "TENDRIL_CONCURRENCY", 64),
             max_usd=_money(env, "TENDRIL_MAX_USD"),
             max_calls=_number(env, "TENDRIL_MAX_CALLS", 0) or None,
+            simap_base_url=env.get("TENDRIL_SIMAP_BASE_URL") or None,
         )
 
     @property

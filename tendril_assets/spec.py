@@ -7,13 +7,19 @@ Misspelt fields are errors (``extra="forbid"``), with file and line, when the co
 
 import hashlib
 import json
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, model_serializer, model_validator
+from pydantic.functional_serializers import SerializerFunctionWrapHandler
+
+from tendril_assets.records import PubType
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
+_IDENTITY = "identity"
 
 
 class _Part(BaseModel):
@@ -21,8 +27,112 @@ class _Part(BaseModel):
 
     def fingerprint(self) -> str:
         """First 16 hex digits of the SHA-256 of the canonical JSON of this part."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        identity = self.model_dump(mode="json", context={_IDENTITY: True})
+        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+ProjectSubType = Literal[
+    "construction",
+    "service",
+    "supply",
+    "project_competition",
+    "idea_competition",
+    "overall_performance_competition",
+    "project_study",
+    "idea_study",
+    "overall_performance_study",
+    "request_for_information",
+]
+PubTypeFilter = Literal[
+    "advance_notice",
+    "request_for_information",
+    "tender",
+    "competition",
+    "study_contract",
+    "award_tender",
+    "award_study_contract",
+    "award_competition",
+    "direct_award",
+    "participant_selection",
+    "revocation",
+    "abandonment",
+    "selective_offering_phase",
+]
+
+
+class SimapSpec(_Part):
+    """What is taken from SIMAP: its project search, and of the projects found the texts of their publications.
+
+    The filters are the search's own; a list means one of these. ``published_from`` and ``published_until`` bound the day
+    of a project's newest publication, both inclusive. ``publication_types``: whose texts become documents.
+    ``languages``: each text is taken in the first of them that has one. ``max_projects``: the first so many of the
+    search, newest first; of a landing folder with a list of its own, all that are on the list are looked for.
+    """
+
+    base_url: str = "https://www.simap.ch/api"
+    requests_per_second: float = Field(1.0, gt=0, le=100)
+    search: str = Field("", pattern=r"^$|^.{3,1000}$", description="words in projects, at least three characters")
+    search_languages: tuple[Literal["de", "en", "fr", "it"], ...] = ()
+    project_sub_types: tuple[ProjectSubType, ...] = ()
+    issued_by_organizations: tuple[str, ...] = Field(
+        (), description="ids of offices, institutions or competence centres"
+    )
+    process_types: tuple[Literal["open", "selective", "invitation", "direct", "no_process"], ...] = ()
+    newest_pub_types: tuple[PubTypeFilter, ...] = ()
+    cpv_codes: tuple[str, ...] = ()
+    cpc_codes: tuple[str, ...] = ()
+    bkp_codes: tuple[str, ...] = ()
+    ebkph_codes: tuple[str, ...] = ()
+    ebkpt_codes: tuple[str, ...] = ()
+    npk_codes: tuple[str, ...] = ()
+    oag_codes: tuple[str, ...] = ()
+    only_switzerland: bool = False
+    cantons: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = ()
+    published_from: date | None = None
+    published_until: date | None = None
+    publication_types: tuple[PubType, ...] = Field(
+        (
+            "advance_notice",
+            "request_for_information",
+            "tender",
+            "competition",
+            "study_contract",
+            "selective_offering_phase",
+        ),
+        min_length=1,
+    )
+    languages: tuple[Literal["de", "fr", "it", "en"], ...] = Field(("de", "fr", "it"), min_length=1)
+    max_projects: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> "SimapSpec":
+        parts = urlsplit(self.base_url)
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.hostname
+            or parts.query
+            or parts.fragment
+            or "@" in parts.netloc
+        ):
+            raise ValueError(f"simap.base_url {self.base_url!r} should look like https://host/api")
+        if not (self.search or self.project_sub_types or self.issued_by_organizations):
+            raise ValueError("simap: the search needs search, project_sub_types or issued_by_organizations")
+        if self.published_from and self.published_until and self.published_from > self.published_until:
+            raise ValueError(
+                f"simap: published_from {self.published_from} is after published_until {self.published_until}"
+            )
+        if len(set(self.languages)) < len(self.languages):
+            raise ValueError("simap.languages: a language occurs twice")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_transport(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """Where and how fast the answers are asked for is no part of what results from them."""
+        fields = handler(self)
+        if info.context and info.context.get(_IDENTITY):
+            return {k: v for k, v in fields.items() if k not in ("base_url", "requests_per_second")}
+        return fields
 
 
 class SamplingSpec(_Part):
@@ -48,27 +158,46 @@ class ExtractionSpec(_Part):
 
 
 class NearDuplicateSpec(_Part):
-    """A passage goes when an older kept one of its project has n-gram Jaccard >= threshold (exact, inclusive)."""
+    """A passage goes when an older kept one of its project has n-gram Jaccard >= threshold (exact, inclusive).
+
+    Leakage follows the same unit, n and threshold over the whole collection, without the guard.
+    """
 
     unit: Literal["words", "characters"] = "words"
     n: int = Field(5, ge=1)
     threshold: float = Field(0.7, gt=0, le=1)
-    guard: bool = Field(True, description="keep pairs that differ in a negation or in a number")
+    guard: bool = Field(
+        True,
+        description="keep pairs that differ in a negation, or in a number that is no enumeration mark; corpus.guard",
+    )
 
 
 class FilterSpec(_Part):
+    """Which passages are kept; lengths are inclusive. See ``corpus.filters`` and ``corpus.neardup``."""
+
     min_characters: int = Field(20, ge=1)
     max_characters: int = Field(5_000, ge=1)
     max_nonletter_share: float = Field(0.5, gt=0, le=1)
     near_duplicate: NearDuplicateSpec = NearDuplicateSpec()
 
+    @model_validator(mode="after")
+    def _bounds_leave_room(self) -> "FilterSpec":
+        if self.min_characters > self.max_characters:
+            raise ValueError(
+                f"filters: min_characters {self.min_characters} is above max_characters {self.max_characters}"
+            )
+        return self
+
 
 class AnonymizationSpec(_Part):
-    """``rules``: checksum rules and a small name list; ``model``: a token-classification model, local only."""
+    """``rules``: checksum rules and a list of first names; ``model``: a token-classification model besides, local only."""
 
     detector: Literal["rules", "model"] = "rules"
-    model: str | None = None
-    revision: str | None = None
+    model: str | None = Field(None, description="hub id, found in the hub's cache on this machine, or a local folder")
+    revision: str | None = Field(
+        None, description="commit of 40 hex digits; a branch or none leaves the model unpinned"
+    )
+    batch: int = Field(16, ge=1, description="windows that go through the model together; the result is the same")
 
     @model_validator(mode="after")
     def _model_is_named(self) -> "AnonymizationSpec":
@@ -186,6 +315,7 @@ class CollectionSpec(_Part):
     seed: int = 42
     group: str = Field(description="what a group is, in the field's word: project, act")
     subsets: tuple[str, ...] = Field(min_length=1, description="levels or registers that are never averaged away")
+    simap: SimapSpec | None = Field(None, description="absent: nothing is read from SIMAP")
     sampling: SamplingSpec = SamplingSpec()
     extraction: ExtractionSpec = ExtractionSpec()
     filters: FilterSpec = FilterSpec()

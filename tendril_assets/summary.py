@@ -12,10 +12,11 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from tendril_assets.defs import collection_spec, require_profile
+from tendril_assets.defs import collection_files, collection_spec, require_profile
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.judging.budget import estimate
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.detector import detector_state
 from tendril_assets.resources.gateway_client import fetch_prices
 from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
@@ -23,6 +24,7 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
 
+SHOWN_FAILURES = 20
 SHOWN_MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10")
 
 
@@ -122,6 +124,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
         ("DAGSTER_HOME", _check_dagster_home),
         ("landing folder", lambda: _check_landing(settings)),
         ("packages", _check_packages),
+        ("anonymiser", lambda: _check_anonymisers(settings.profile)),
         ("ledger", lambda: _check_ledger(settings.ledger)),
         ("gateway", lambda: _check_gateway(settings)),
     ]
@@ -171,6 +174,11 @@ def _check_landing(settings: Settings) -> str:
     if settings.lands_sandbox:
         return "the sample; tendril demo and tendril ui write it"
     raise TendrilError(f"TENDRIL_LANDING={settings.landing} does not exist")
+
+
+def _check_anonymisers(profile: str | None) -> str:
+    states = {name: detector_state(collection_spec(name, profile).anonymization) for name in sorted(collection_files())}
+    return "; ".join(f"{name}: {state}" for name, state in states.items())
 
 
 def _check_ledger(folder: Path) -> str:
@@ -234,3 +242,32 @@ def show_estimate(settings: Settings, collection: str, console: Console) -> None
         console.print(f"price unknown: {listed}; that is not a price of zero", markup=False)
     else:
         console.print(f"about {figure.usd:.4f} USD, at most {figure.usd_cap:.4f} USD ({listed})", markup=False)
+
+
+def show_simap(settings: Settings, collection: str, console: Console) -> None:
+    """Mirror SIMAP into the collection's landing folder, with a line of progress now and then.
+
+    Raises SettingsError where the collection does not read SIMAP, else what ``mirror_simap`` raises.
+    """
+    from tendril_assets.assets.simap import figures, mirror_simap
+
+    spec = collection_spec(collection, settings.profile)
+    if spec.simap is None:
+        where = f"profile {settings.profile}" if settings.profile else "its specification"
+        raise SettingsError(
+            f"{collection} reads nothing from SIMAP by {where}: set TENDRIL_LANDING to your own landing folder (and "
+            "TENDRIL_PROFILE=none), or add simap to its defs.yaml"
+        )
+    folder = settings.landing / collection
+    console.print(f"mirroring {settings.simap_base_url or spec.simap.base_url} into {folder}", markup=False)
+    summary = mirror_simap(spec.simap, collection, settings, lambda line: console.print(f"  {line}", markup=False))
+    for name, value in figures(summary).items():
+        console.print(f"{name}: {value:,}", markup=False)
+    for what, why in summary.failed[:SHOWN_FAILURES]:
+        console.print(f"[yellow]failed, and tried again next time[/] {what}: ", end="")
+        console.print(why, markup=False)
+    if len(summary.failed) > SHOWN_FAILURES:
+        console.print(f"and {len(summary.failed) - SHOWN_FAILURES:,} more")
+    for name, times in summary.unknown.most_common(SHOWN_FAILURES):
+        console.print(f"new in the API, not read: {name} ({times:,} times)", markup=False)
+    console.print(f"next: tendril run {collection}_corpus (or {collection}_simap, which does both)")

@@ -14,6 +14,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom up; a module imports its own layer and those below.
 LAYERS = {
+    "child_pool": 0,
     "children": 0,
     "errors": 0,
     "files": 0,
@@ -22,6 +23,7 @@ LAYERS = {
     "spec": 0,
     "settings": 0,
     **dict.fromkeys(("corpus", "queries", "judging", "qrels", "training", "evaluation", "release"), 1),
+    "landing_state": 2,
     "resources": 2,
     "assets": 3,
     "components": 4,

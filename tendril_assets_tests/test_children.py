@@ -87,6 +87,7 @@ def _ended() -> int:
     "arguments",
     [
         ["-c", "import sys; from tendril_assets.children import die_with_parent; die_with_parent(int(sys.argv[1]))"],
+        ["-m", "tendril_assets.child_pool"],
         ["-m", "tendril_assets.corpus.extract_worker"],
         ["-m", "tendril_assets.release.verify", "no-folder"],
         ["-m", "tendril_assets.sandbox.gateway", "--parent"],

@@ -45,6 +45,8 @@ PROOF = {
     "tendril status": "test_demo",
     "tendril doctor": "test_demo",
     "tendril estimate": "test_demo",
+    "tendril simap": "test_simap_command",
+    "tendril run tenders_simap": "test_simap",
     "tendril run": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_corpus": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_candidates": "test_run_takes_a_part_of_the_graph",

@@ -13,12 +13,14 @@ from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.qrels import qrels_assets
 from tendril_assets.assets.queries import queries_assets
 from tendril_assets.assets.release import release_assets
+from tendril_assets.assets.simap import PUBLICATIONS, simap_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.assets.training import training_assets
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
 STAGES = (
+    simap_assets,
     corpus_assets,
     queries_assets,
     judging_assets,
@@ -61,22 +63,33 @@ class RetrievalCollection(dg.Component):
 
 
 def collection_jobs(spec: CollectionSpec) -> list[Any]:
-    """One job for everything, one for the part that costs nothing, one up to the estimate."""
+    """One job for everything, one for the part that costs nothing, one up to the estimate; none of them asks SIMAP.
+
+    Where the specification reads SIMAP, a fourth one does, and then does the part that costs nothing.
+    """
     name = spec.collection
-    everything = dg.AssetSelection.key_prefixes([name])
-    free = [f"{name}_{stage}" for stage in ("landing", "corpus")]
-    return [
-        dg.define_asset_job(name, selection=everything, description="Everything, from landing to release."),
-        dg.define_asset_job(
-            f"{name}_corpus",
-            selection=dg.AssetSelection.groups(*free),
-            description="Landing and corpus: no paid call, no GPU.",
-        ),
+    online = dg.AssetSelection.assets(dg.AssetKey([name, PUBLICATIONS]))
+    offline = dg.AssetSelection.key_prefixes([name])
+    free = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("landing", "corpus")))
+    up_to_requests = dg.AssetSelection.assets(dg.AssetKey([name, "candidates"])).upstream()
+    up_to_requests = up_to_requests.required_multi_asset_neighbors()
+    if spec.simap:
+        offline, up_to_requests = offline - online, up_to_requests - online
+    jobs = [
+        dg.define_asset_job(name, selection=offline, description="Everything, from landing to release."),
+        dg.define_asset_job(f"{name}_corpus", selection=free, description="Landing and corpus: no paid call, no GPU."),
         dg.define_asset_job(
             f"{name}_candidates",
-            selection=dg.AssetSelection.assets(dg.AssetKey([name, "candidates"]))
-            .upstream()
-            .required_multi_asset_neighbors(),
+            selection=up_to_requests,
             description="Up to the judge's requests, for an estimate: all it pays for are the queries' summaries.",
         ),
     ]
+    if spec.simap:
+        jobs.append(
+            dg.define_asset_job(
+                f"{name}_simap",
+                selection=online | free,
+                description="What is new on SIMAP, then landing and corpus: no paid call, no GPU.",
+            )
+        )
+    return jobs

@@ -74,6 +74,10 @@ class KeyedHasher:
         """
         return "p-" + self._hex("passage", checked_id(project), nfc(document), nfc(text), str(occurrence))[:HEX_DIGITS]
 
+    def trace_key(self, project: str) -> bytes:
+        """32 bytes under which pieces of removed text are known again within ``project``, and nowhere else."""
+        return bytes.fromhex(self._hex("removed", nfc(project)))
+
     def _hex(self, domain: str, *parts: str) -> str:
         return hmac.digest(self._key, _framed(domain, *parts), hashlib.sha256).hex()
 

@@ -8,7 +8,7 @@ import datetime as dt
 import io
 import json
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +17,10 @@ import yaml
 import yaml.constructor
 from pydantic import BaseModel, ValidationError
 
+from tendril_assets.corpus.removals import shape_problem
 from tendril_assets.errors import LandingError
 from tendril_assets.records import Column, Table
+from tendril_assets.tables import TABLES
 
 MAX_SHOWN = 5
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -137,6 +139,7 @@ def read_table(
     choices: Mapping[str, Collection[Any]] | None = None,
     known: Mapping[str, tuple[Collection[str], str]] | None = None,
     skip: Collection[str] = (),
+    wrong: Callable[[dict[str, Any]], str | None] | None = None,
 ) -> pl.DataFrame:
     """One landing file as rows of a declared table.
 
@@ -145,6 +148,7 @@ def read_table(
         choices: table column -> allowed values.
         known: table column -> (existing identifiers, what they are), checked as a foreign key.
         skip: columns the caller fills itself; left out of the result.
+        wrong: what is wrong with a row of whole and allowed values, or None.
 
     Raises:
         LandingError: missing column, empty or ill-typed value, value outside the choices, unknown identifier,
@@ -168,6 +172,7 @@ def read_table(
                     f"nothing was changed.{hint}"
                 )
             header_checked = True
+        already = len(problems.found)
         values = {c.name: _value(c, raw.get(source[c.name]), number, problems, source[c.name]) for c in columns}
         for name, allowed in (choices or {}).items():
             if values[name] is not None and values[name] not in allowed:
@@ -176,6 +181,8 @@ def read_table(
         for name, (existing, what) in (known or {}).items():
             if values[name] is not None and values[name] not in existing:
                 problems.add(number, f"{source[name]} {values[name]!r} is no known {what}")
+        if wrong and len(problems.found) == already and (text := wrong(values)):
+            problems.add(number, text)
         if not set(table.key) & set(skip):
             key = tuple(values[k] for k in table.key)
             if key in seen:
@@ -191,11 +198,25 @@ def read_table(
     return pl.DataFrame(rows, schema={c.name: table.schema[c.name] for c in columns}, orient="row")
 
 
+def read_removals(folder: Path, kinds: Collection[str]) -> pl.DataFrame:
+    """Rows of ``removals`` from ``removals.csv``; none where there is no such file.
+
+    ``kinds`` are those the collection knows. A date in the future is allowed: it is the day of the request, and delays
+    nothing. Raises LandingError as ``read_table`` does, also for an id that cannot be one of its kind.
+    """
+    path = find_optional(folder, "removals", ("csv",))
+    if path is None:
+        return TABLES["removals"].empty()
+    return read_table(
+        path, TABLES["removals"], choices={"kind": kinds}, wrong=lambda row: shape_problem(row["kind"], row["id"])
+    )
+
+
 def _value(column: Column, value: Any, row: int, problems: Problems, name: str) -> Any:
     """One cell as the column's Python type; problems are noted and None returned."""
     if isinstance(value, str):
         # Line ends and decomposed letters differ between the systems files come from; identifiers must not.
-        value = unicodedata.normalize("NFC", value).strip()
+        value = value.strip() if value.isascii() else unicodedata.normalize("NFC", value).strip()
     if value is None or value == "":
         if not column.nullable:
             problems.add(row, f"{name} is empty")
@@ -213,7 +234,8 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
         if column.type == "VARCHAR":
             if isinstance(value, dict | list | bool):
                 raise ValueError(value)
-            return str(value).encode("utf-8", "replace").decode("utf-8")
+            text = str(value)
+            return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     except ValueError:
         expected = {"DATE": "a date such as 2026-03-31", "VARCHAR": "text"}.get(column.type, "a whole number")
         problems.add(row, f"{name} is {value!r}; expected {expected}")
@@ -221,7 +243,11 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
     raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
 
 
-class _Loader(yaml.SafeLoader):
+# libyaml where PyYAML was built with it: a hundred areas take a tenth of a second instead of a whole one.
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):
     """Refuses a key given twice, of which YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

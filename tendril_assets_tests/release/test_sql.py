@@ -16,6 +16,17 @@ def read():
     return toy.reader(toy.database())
 
 
+def test_what_was_taken_out_with_a_removed_passage_is_found_too() -> None:
+    copy, former = toy.passage(3, 1, 1), toy.passage(4, 1, 1)
+    rows = [
+        ("p/a/1/0", copy, "p", "b", 1, "copy", [], None, []),
+        ("p/a/1/0", former, "p", "a", 1, "remembered", [], "w", []),
+    ]
+    found = with_rows("removed_passages", *rows)("removed")
+    assert set(found.filter(kind="passage")["id"]) == {copy}
+    assert {i.rsplit("/", 1)[1] for i in found.filter(kind="judgment")["id"]} == {copy}
+
+
 def with_rows(name: str, *rows: tuple):
     """``read`` over the toy tables with rows added to one of them."""
     tables = toy.tables()

@@ -87,11 +87,13 @@ def _corpus(rows: dict[str, list]) -> None:
         project, state = f"P-{i}", {11: "restricted", 12: "failed"}.get(i, "in_corpus")
         rows["projects"].append((project, f"Beschaffung {i}", date(2026, 1, i), "de", None))
         rows["sampled_projects"].append((project, group(i), i))
-        rows["project_status"].append((project, group(i), state, f"{i:016x}", 2, 2 * (i == 12), 10, 8, None))
+        rows["project_status"].append(
+            (project, group(i), state, None, f"{i:016x}", 2, 2, 2 * (i == 12), 10, 8, 2, None)
+        )
         for j in range(1, N_DOCUMENTS + 1):
             rows["sampled_documents"].append((project, f"doc{j}.pdf", document(i, j), j))
             outcome = "no_text_layer" if i == 12 else "ok"
-            rows["document_status"].append((project, f"doc{j}.pdf", outcome, None, 3, [], [], 900, 0.2, "1"))
+            rows["document_status"].append((project, f"doc{j}.pdf", outcome, None, 3, [], [], 900, [300] * 3, 0.2, "1"))
     rows["restricted_projects"].append(
         ("P-11", "doc1.pdf", 1, "de", "offer_only", "Die Unterlagen dienen einzig der Offertstellung.")
     )
@@ -108,6 +110,7 @@ def _corpus(rows: dict[str, list]) -> None:
                 if kept and i <= N_GROUPS:
                     rows["corpus"].append((pid, text, group(i), document(i, j), k))
         rows["anonymized_entities"].append((f"P-{i}", "doc1.pdf", "PERSON", 7))
+    rows["passage_texts"] += [(passage(i, 1, 1), "corpus", group(i), "a clause of two projects") for i in (1, 2)]
     for n in range(8):
         rows["queries"].append(
             (query(n), f"{SUBJECTS[n % 3]} bevorzugen ({n})", level(n), f"Catalog_{n % 4}", f"area-{n % 3}")
