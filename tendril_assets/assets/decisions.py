@@ -78,27 +78,29 @@ def drop_report(warehouse: Warehouse, collection: str, decisions: pl.DataFrame) 
     """Metadata of ``passage_decisions``: tables by reason and by catalog."""
     reasons = by_reason(decisions)
     rows = [
-        (fate, f"{n:,}", f"{share:.1%}", f"{projects:,}", version, f"`{example}`")
-        for fate, n, share, projects, version, example in reasons.iter_rows()
+        (_words(fate), f"{n:,}", f"{share:.1%}", f"{projects:,}")
+        for fate, n, share, projects, _, _ in reasons.iter_rows()
     ]
-    total = (
-        "**all**",
-        f"{decisions.height:,}",
-        "100.0%" if rows else "-",
-        f"{decisions['project'].n_unique():,}",
-        "",
-        "",
-    )
+    everything = (f"{decisions.height:,}", "100.0%" if rows else "-", f"{decisions['project'].n_unique():,}")
+    examples = [(_words(fate), version, f"`{example}`") for fate, *_, version, example in reasons.iter_rows()]
     areas = warehouse.load(collection, "areas", ["area", "catalog"])
     given = warehouse.load(collection, "project_areas", ["project", "area"]).join(areas, on="area")
     table = by_catalog(decisions, given)
     lines = [(catalog, *(f"{n:,}" for n in counts)) for catalog, *counts in table.iter_rows()]
+    # The page shows metadata in a narrow column: headings may wrap, and examples have a table of their own.
+    headings = [_words(name) for name in table.columns]
     return {
-        "by_reason": _markdown(("fate", "passages", "share", "projects", "rule", "example"), [*rows, total], "lrrrll"),
-        "by_catalog": _markdown(table.columns, lines, "l" + "r" * (table.width - 1)),
+        "by_reason": _markdown(("fate", "passages", "share", "projects"), [*rows, ("**all**", *everything)], "lrrr"),
+        "by_catalog": _markdown(headings, lines, "l" + "r" * (table.width - 1)),
+        "examples": _markdown(("fate", "rule", "one of them"), examples, "lll"),
         "raw_passages": decisions.height,
         "kept_passages": int(decisions["kept"].sum()),
     }
+
+
+def _words(name: str) -> str:
+    """Wraps where ``name`` would not."""
+    return name.replace("_", " ")
 
 
 def decision_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:

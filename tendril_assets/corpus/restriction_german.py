@@ -13,7 +13,8 @@ _TENDER_NOUN = (
 _PAPER = (
     r"(?:\w*(?:unterlage|dokument|dossier|zeichnung|beilage)\w*|grundlagen|gutachten|planmaterial\w*|datensätze\w*"
     r"|modelle\w?"
-    r"|plan|plän\w*|\w+plän\w*|akten|dateien|schriftstück\w*)"
+    # Not "Planer" or "Planung", which "Plän..." without its dots would take in.
+    r"|(?<!\bzu\s)\w*plan(?:s|es|e|en)?\b|akten|dateien|schriftstück\w*)"
 )
 _CONTENT = (
     r"(?:informationen|angaben|daten|inhalt\w*|kenntnisse\w*|details|teile\w*|auszüge\w*|auszug\w*|passagen|kopien"

@@ -12,7 +12,8 @@ A sentence breaks a rule where three things meet in one clause:
 * its **polarity**: forbidden, not permitted, permitted with consent only, negated under a modal verb; and not denied
   ("nicht untersagt", "pas seulement", "liberamente").
 
-A duty to return or destroy papers, to keep them, or not to alter or copy them is none of the three. The grammar is the
+A duty to return or destroy papers, to keep them, or not to alter or copy them is none of the three; nor is what a system
+to be bought must do with documents, unless it names those of the tender. The grammar is the
 same for all languages; their words are in ``restriction_german``, ``restriction_french`` and ``restriction_italian``.
 What this finds nothing in is looked at once more, more widely and as a whole: ``restriction_wide``; and what names no
 papers, as terms of use by their purpose: ``restriction_terms``.
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tendril_assets.corpus.lazy_pattern import lazy_pattern
 from tendril_assets.corpus.restriction_french import FRENCH
 from tendril_assets.corpus.restriction_german import GERMAN
 from tendril_assets.corpus.restriction_hints import may_limit, names_papers, speaks_of_terms, worth_a_look
@@ -39,11 +41,19 @@ from tendril_assets.corpus.restriction_wide_italian import ITALIAN_WIDE
 from tendril_assets.corpus.restriction_words import Words
 from tendril_assets.corpus.sentences import Sentence, fold, is_open, sentences
 
-RULE_VERSION = "4"
+RULE_VERSION = "5"
 LANGUAGES = {"de": GERMAN, "fr": FRENCH, "it": ITALIAN}
 WIDE = {"de": GERMAN_WIDE, "fr": FRENCH_WIDE, "it": ITALIAN_WIDE}
 TERMS = {"de": GERMAN_TERMS, "fr": FRENCH_TERMS, "it": ITALIAN_TERMS}
 
+# Who acts is the thing to be bought: "the application lets nobody unauthorised read documents".
+_SYSTEM = lazy_pattern(
+    r"^.{0,40}?\b(?:(?:das|die|der|eine?)\s+(?:\w+\s+){0,2}?\w*(?:system|software|anwendung|applikation|losung|plattform"
+    r"|portal|archiv|server|datenbank|schnittstelle|app)|(?:l['’]\s?|l[ae]\s+|une?\s+)(?:\w+\s+)?(?:systeme|logiciel"
+    r"|application|solution|plateforme|portail|serveur)|(?:l['’]\s?|il\s+|lo\s+|la\s+|una?\s+)(?:\w+\s+)?(?:sistema"
+    r"|software|applicazione|applicativo|soluzione|piattaforma|portale|server))\b"
+    r"|\b(?:berechtigung(?:en|skonzept)?|benutzerrollen?|zugriffsrechte?|droits? d.acces|diritt[oi] d.accesso)\b"
+)
 _REACH = 160
 _LOOK_BACK = 3
 
@@ -107,6 +117,8 @@ def _of_sentences(parts: Sequence[Sentence]) -> list[Restriction]:
         if not (part.opening or may_limit(folded[i])):
             continue
         known = len(found)
+        if _SYSTEM.search(folded[i]) and not any(words.tender.search(folded[i]) for words in LANGUAGES.values()):
+            continue
         for language, words in LANGUAGES.items():
             if not part.opening and not any(is_named[language][max(0, i - _LOOK_BACK) : i + 1]):
                 continue
