@@ -7,10 +7,13 @@ import dagster as dg
 from tendril_assets.assets.common import Stage, store, table_assets
 from tendril_assets.corpus.duplicates import INDEX_VERSION, DuplicateIndex, Texts, passage_texts, similar_texts
 from tendril_assets.errors import WarehouseError
+from tendril_assets.resources.frames import content_hash
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
 
-_MADE_WITH = "duplicate_index"
+_MADE_FROM = "duplicate_index"
+_INPUTS = ("corpus", "test_corpus")
 
 
 def duplicate_assets(spec: CollectionSpec) -> Stage:
@@ -21,23 +24,24 @@ def duplicate_assets(spec: CollectionSpec) -> Stage:
         spec, ["passage_texts", "similar_texts"], deps=["corpus", "test_corpus"], pool="cpu", version=INDEX_VERSION
     )
     def index(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        texts = _present(warehouse, collection)
+        read = "|".join(content_hash(TABLES[name], warehouse.load(collection, name)) for name in _INPUTS)
         made_with = f"{INDEX_VERSION}|{rule.model_dump_json(exclude={'guard'})}"
-        same = warehouse.meta_get(collection, _MADE_WITH) == made_with and warehouse.exists(collection, "similar_texts")
-        if same and warehouse.load(collection, "passage_texts").sort("source", "passage_id").equals(texts.frame):
-            similar = warehouse.load(collection, "similar_texts").sort("text_id", "other_id")
-            context.log.info("no text has changed: the pairs of the last run hold")
+        made_from = f"{made_with}|{read}"
+        if warehouse.meta_get(collection, _MADE_FROM) == made_from and warehouse.exists(collection, "similar_texts"):
+            texts, similar = (warehouse.load(collection, name) for name in ("passage_texts", "similar_texts"))
+            context.log.info("no text has changed: the index of the last run holds")
         else:
-            similar = similar_texts(texts, rule)
+            present = _present(warehouse, collection)
+            texts, similar = present.frame, similar_texts(present, rule)
             # Unset while the tables are written, so that a run cut off in between leaves nothing that looks current.
-            warehouse.meta_set(collection, _MADE_WITH, "")
+            warehouse.meta_set(collection, _MADE_FROM, "")
         metadata = {
-            "passage_texts": {"texts": len(texts.normalised), **_repeated(DuplicateIndex(texts.frame, similar))},
+            "passage_texts": {"texts": texts["text_id"].n_unique(), **_repeated(DuplicateIndex(texts, similar))},
             "similar_texts": {"rule": made_with},
         }
-        frames = {"passage_texts": texts.frame, "similar_texts": similar}
+        frames = {"passage_texts": texts, "similar_texts": similar}
         yield from store(context, warehouse, spec, frames, metadata)
-        warehouse.meta_set(collection, _MADE_WITH, made_with)
+        warehouse.meta_set(collection, _MADE_FROM, made_from)
 
     return Stage([index], [])
 
@@ -68,4 +72,4 @@ def load_index(warehouse: Warehouse, collection: str) -> DuplicateIndex:
 
 def _present(warehouse: Warehouse, collection: str) -> Texts:
     columns = ["passage_id", "group_id", "text"]
-    return passage_texts(*(warehouse.load(collection, table, columns) for table in ("corpus", "test_corpus")))
+    return passage_texts(*(warehouse.load(collection, table, columns) for table in _INPUTS))

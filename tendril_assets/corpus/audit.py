@@ -13,6 +13,7 @@ from tendril_assets.corpus.anonymize import PLACEHOLDER
 
 WORDS_BESIDE = 5
 SHOWN_PER_TAG = 5
+_REACH = 200  # characters that hold the words beside
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ def audit_of(texts: Iterable[str], shown: int = SHOWN_PER_TAG) -> list[TagAudit]
     passages: Counter[str] = Counter()
     contexts: dict[str, dict[str, str]] = {}
     for text in texts:
+        if "<" not in text:
+            continue
         found = list(PLACEHOLDER.finditer(text))
         entities.update(match[1] for match in found)
         passages.update({match[1] for match in found})
@@ -55,7 +58,8 @@ def audit_table(audits: Iterable[TagAudit]) -> str:
 
 
 def _context(text: str, start: int, end: int) -> str:
-    before, behind = text[:start].split()[-WORDS_BESIDE:], text[end:].split()[:WORDS_BESIDE]
+    before = text[max(0, start - _REACH) : start].split()[-WORDS_BESIDE:]
+    behind = text[end : end + _REACH].split()[:WORDS_BESIDE]
     left = f"{' '.join(before)}{' ' if before and text[start - 1].isspace() else ''}"
     right = f"{' ' if behind and text[end].isspace() else ''}{' '.join(behind)}"
     return f"{left}{text[start:end]}{right}"

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tendril_assets.errors import HashKeyChanged, MissingHashKey, MixedScriptId, TendrilError
 
@@ -72,7 +73,8 @@ class KeyedHasher:
 
         ``occurrence`` counts equal texts before it within the document, from 0.
         """
-        return "p-" + self._hex("passage", checked_id(project), nfc(document), nfc(text), str(occurrence))[:HEX_DIGITS]
+        framed = _of_document(project, document) + _framed(nfc(text), str(occurrence))
+        return "p-" + hmac.digest(self._key, framed, hashlib.sha256).hex()[:HEX_DIGITS]
 
     def trace_key(self, project: str) -> bytes:
         """32 bytes under which pieces of removed text are known again within ``project``, and nowhere else."""
@@ -142,6 +144,12 @@ def refuse_collisions(kind: str, pairs: Iterable[tuple[str, str]]) -> None:
 def _script(character: str) -> str | None:
     name = unicodedata.name(character, "")
     return next((script for script in ("LATIN", "CYRILLIC") if name.startswith(script)), None)
+
+
+@lru_cache(maxsize=16)
+def _of_document(project: str, document: str) -> bytes:
+    """What all passages of one document begin with; they come one after the other."""
+    return _framed("passage", checked_id(project), nfc(document))
 
 
 def _framed(*parts: str) -> bytes:
