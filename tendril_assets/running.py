@@ -18,6 +18,7 @@ import dagster as dg
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tendril_assets import errors
 from tendril_assets.errors import SettingsError
 from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, process_started, wait_for_others
 from tendril_assets.settings import Settings
@@ -57,6 +58,10 @@ class RunOutcome:
     steps: int
     errors: list[str] = field(default_factory=list)
     failed_checks: list[str] = field(default_factory=list)
+
+
+SHOWN = 5
+_OWN_ERRORS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
 
 
 class _Watcher:
@@ -133,12 +138,17 @@ class _Watcher:
             evaluation = event.asset_check_evaluation_data
             if not evaluation.passed:
                 name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name}"
-                self.failed_checks.append(f"{name} ({evaluation.severity.value})")
+                entries = evaluation.metadata.get("entries")
+                named = entries.value[:SHOWN] if entries and isinstance(entries.value, list) else []
+                self.failed_checks.append(
+                    f"{name} ({evaluation.severity.value})" + (f": {'; '.join(map(str, named))}" if named else "")
+                )
 
 
 def _cause(event: dg.DagsterEvent) -> str:
+    """The error that says what to do: the outermost of ours in the chain, or else where the chain began."""
     error = event.step_failure_data.error
-    while error is not None and error.cause is not None:
+    while error is not None and error.cause is not None and error.cls_name not in _OWN_ERRORS:
         error = error.cause
     # Dagster puts the class's module in front; the class and the message say enough.
     return (

@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from tendril_assets.errors import SettingsError
+from tendril_assets.errors import LandingError, SettingsError
 from tendril_assets.other_runs import end_dead_runs
 from tendril_assets.running import ensure_dagster_home, run_job
 from tendril_assets.settings import Settings
@@ -39,7 +39,8 @@ def definitions(*, fail: bool) -> dg.Definitions:
 
     @dg.asset_check(asset=first, blocking=False)
     def looks_right() -> dg.AssetCheckResult:
-        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
+        entries = {"entries": ["project 1722l (did you mean 17221?)"]}
+        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, metadata=entries)
 
     job = dg.define_asset_job("toy", selection="*")
     return dg.Definitions(assets=[first, second], asset_checks=[looks_right], jobs=[job])
@@ -55,7 +56,7 @@ def test_progress_names_every_step_and_message(home: Path) -> None:
     text, outcome = run()
     assert outcome.success
     assert outcome.steps == 3
-    assert outcome.failed_checks == ["first: looks_right (WARN)"]
+    assert outcome.failed_checks == ["first: looks_right (WARN): project 1722l (did you mean 17221?)"]
     assert "done first" in text
     assert "half way" in text
     assert "[ 3/3]" in text
@@ -66,6 +67,19 @@ def test_a_failure_is_told_by_its_cause(home: Path) -> None:
     assert not outcome.success
     assert "failed second" in text
     assert outcome.errors == ["second: ValueError: the real cause"]
+
+
+def test_an_error_of_ours_is_told_before_what_it_came_from(home: Path) -> None:
+    @dg.asset
+    def landing() -> None:
+        try:
+            b"\xfc".decode()
+        except UnicodeDecodeError as error:
+            raise LandingError("removals.csv: row 2: byte 0xfc is not UTF-8") from error
+
+    definitions = dg.Definitions(assets=[landing], jobs=[dg.define_asset_job("toy", selection="*")])
+    outcome = run_job(definitions, "toy", Console(file=io.StringIO(), width=200))
+    assert outcome.errors == ["landing: LandingError: removals.csv: row 2: byte 0xfc is not UTF-8"]
 
 
 def test_a_killed_run_is_ended_and_its_pool_slot_given_back(home: Path) -> None:

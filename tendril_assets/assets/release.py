@@ -194,13 +194,17 @@ def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
     }
 
 
+_CORPUS_ENDS = ("corpus", "passage_decisions", "project_status", "removal_effects", "similar_texts")
+
+
 def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
     @work_asset(
         spec,
         "snapshot",
         stage="release",
         description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
-        deps=["releases", "report", "model_cards"],
+        # Of the corpus stage too: its job ends with a snapshot, and a removal shows in the analysts' copy.
+        deps=[*_CORPUS_ENDS, "releases", "report", "model_cards"],
         pool="duckdb",
         kinds={"duckdb"},
     )

@@ -71,13 +71,18 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     online = dg.AssetSelection.assets(dg.AssetKey([name, PUBLICATIONS]))
     offline = dg.AssetSelection.key_prefixes([name])
     free = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("landing", "corpus")))
+    free = free | dg.AssetSelection.assets(dg.AssetKey([name, "snapshot"]))
     up_to_requests = dg.AssetSelection.assets(dg.AssetKey([name, "candidates"])).upstream()
     up_to_requests = up_to_requests.required_multi_asset_neighbors()
     if spec.simap:
         offline, up_to_requests = offline - online, up_to_requests - online
     jobs = [
         dg.define_asset_job(name, selection=offline, description="Everything, from landing to release."),
-        dg.define_asset_job(f"{name}_corpus", selection=free, description="Landing and corpus: no paid call, no GPU."),
+        dg.define_asset_job(
+            f"{name}_corpus",
+            selection=free,
+            description="Landing, corpus and the analysts' snapshot: no paid call, no GPU.",
+        ),
         dg.define_asset_job(
             f"{name}_candidates",
             selection=up_to_requests,

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tendril_assets.corpus.boxes import CELL_SEPARATOR
-from tendril_assets.corpus.extraction import Limits, RawPages
+from tendril_assets.corpus.extraction import Limits, RawPages, Unreadable
 from tendril_assets.corpus.line_ends import flow, is_list_item
 from tendril_assets.corpus.page_edges import repeated_edges
 
@@ -23,6 +23,9 @@ _ANSI_UMLAUT = re.compile(rb"[A-Za-z ][\xe4\xf6\xfc\xc4\xd6\xdc\xdf\xe9\xe8\xe0\
 # A page whose longest broken line is in between was wrapped by hand; else each line is a paragraph. People overshoot
 # the usual 120 columns by a word.
 _WRAPPED_AT = (40, 130)
+# Of random bytes a tenth are control characters, of text none; a stray one is cleaned away.
+MAX_CONTROL_SHARE = 0.02
+_CONTROL = [chr(code) for code in range(32) if chr(code) not in "\t\n\v\f\r\x1a\x1b"]
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
@@ -74,7 +77,11 @@ def _code_page(encoding: str) -> str | None:
 
 def read_text(path: Path, limits: Limits) -> RawPages:
     """Plain text; a form feed starts a page. Lines wrapped by hand become flowing paragraphs again."""
-    pages = [page.splitlines() for page in decode(path.read_bytes()).split("\f")]
+    text = decode(path.read_bytes())
+    control = sum(text.count(sign) for sign in _CONTROL)
+    if control > MAX_CONTROL_SHARE * len(text):
+        raise Unreadable("unsupported", f"{control:,} of {len(text):,} characters are control characters: no text")
+    pages = [page.splitlines() for page in text.split("\f")]
     filled = [[line.strip() for line in lines if line.strip()] for lines in pages]
     texts: list[str] = []
     dropped: list[str] = []

@@ -64,6 +64,8 @@ def shape_problem(kind: str, raw: str) -> str | None:
         return f"id {raw!r} is the published id of a {_KIND_OF_PREFIX[published[1]]}, but kind is {kind!r}"
     if published:
         return None
+    if kind == "document" and PUBLISHED.fullmatch(last := text.rpartition("/")[2]) and last != text:
+        return f"id {raw!r} mixes two forms; give the published id {last} alone, or project/document as they are landed"
     if kind == "document" and not _DOCUMENT.fullmatch(text):
         return f"id {raw!r} is no document; expected project/document or its published id (d-...)"
     if kind == "passage" and not _ADDRESS.fullmatch(text):

@@ -54,7 +54,10 @@ def project_status(
     passages = Counter(outcomes.decisions["project"])
     dropped = Counter(outcomes.decisions.filter(~pl.col("kept"))["project"])
     kept = dict(outcomes.corpus.group_by("group_id").len().iter_rows())
-    limits = {p: f"{rule} in {d}, page {page}" for p, d, page, rule in _restrictions(outcomes.restricted)}
+    limits = {  # a person's verdict stands on no page
+        p: f"{rule} in {d}" + (f", page {page}" if page else "")
+        for p, d, page, rule in _restrictions(outcomes.restricted)
+    }
     eligible = sample_projects(standing.eligible, len(standing.eligible), seed)
     places = {project: place for place, project in enumerate(eligible, start=1)}
     drawn = set(sampled)

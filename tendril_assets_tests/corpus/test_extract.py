@@ -1,4 +1,5 @@
 import json
+import random
 import resource
 import time
 import zipfile
@@ -281,3 +282,15 @@ def test_no_content_raises(tmp_path_factory: pytest.TempPathFactory, content: by
     extraction = read_document(path, LIMITS)
     assert extraction.pages == () or extraction.outcome in {"ok", "partial"}
     json.dumps([page.text for page in extraction.pages]).encode()
+
+
+def test_random_bytes_named_text_are_no_text(tmp_path: Path):
+    noise = tmp_path / "noise.txt"
+    noise.write_bytes(random.Random(7).randbytes(20_000))
+    found = read_document(noise, LIMITS)
+    assert found.outcome == "unsupported"
+    assert "control characters: no text" in str(found.message)
+    # A stray one, or an old end-of-file mark, is no reason.
+    stray = tmp_path / "stray.txt"
+    stray.write_bytes(b"Das Holz stammt aus der Region.\x00 Es ist gehobelt.\x1a")
+    assert read_document(stray, LIMITS).outcome == "ok"

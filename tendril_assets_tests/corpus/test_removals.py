@@ -52,6 +52,8 @@ def texts(out: TakenOut) -> list[str]:
         ("document", "Pflichtenheft.pdf", "expected project/document"),
         ("document", "/Pflichtenheft.pdf", "expected project/document"),
         ("document", "24112/", "expected project/document"),
+        ("document", f"g-{PUBLISHED}/d-{PUBLISHED}", f"give the published id d-{PUBLISHED} alone"),
+        ("document", f"24112/d-{PUBLISHED}", f"give the published id d-{PUBLISHED} alone"),
         ("document", f"g-{PUBLISHED}", "published id of a project, but kind is 'document'"),
         ("passage", f"p-{PUBLISHED}", None),
         ("passage", "24112/a.pdf/3/0", None),

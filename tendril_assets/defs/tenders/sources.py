@@ -180,6 +180,10 @@ def _documents(
             if path.is_dir():
                 raise LandingError(f"{path} is a folder; put its files into {project_folder} itself")
             name = unicodedata.normalize("NFC", path.name)
+            if any("\ud800" <= sign <= "\udfff" for sign in name):
+                raise LandingError(
+                    f"{project_folder}: the name of file {name!a} is not UTF-8 (archives made on Windows hold such names); rename it"
+                )
             try:
                 rows.append((project, name, str(path.resolve()), hash_of(path), path.stat().st_size, False))
             except OSError as error:
