@@ -182,7 +182,7 @@ def _documents(
             name = unicodedata.normalize("NFC", path.name)
             if any("\ud800" <= sign <= "\udfff" for sign in name):
                 raise LandingError(
-                    f"{project_folder}: the name of file {name!a} is not UTF-8 (archives made on Windows hold such names); rename it"
+                    f"{project_folder}: the name of file {name!a} is not UTF-8, as in archives made on Windows; rename it"
                 )
             try:
                 rows.append((project, name, str(path.resolve()), hash_of(path), path.stat().st_size, False))
