@@ -139,11 +139,21 @@ def read_name(text: str, at: int, *, lines: bool = False, role_first: bool = Tru
         at = piece.end()
         between = gap.match(text, at)
         at = between.end() if between else at
-        if between and "\n" in between[0] and len(words) >= 2:
+        if (
+            between
+            and "\n" in between[0]
+            and (len(words) >= 2 or (words and not firsts + initials and _begins(text, at)))
+        ):
             break
     if not words or end <= start:
         return None
     return Name(start, end, tuple(words), firsts > 0, firm, initials > 0)
+
+
+def _begins(text: str, at: int) -> bool:
+    """A first name with more behind it: of the next person, where a last name alone ends the line above."""
+    piece = _PIECE.match(text, at)
+    return piece is not None and is_first_name(piece[0]) and _more_follows(text, piece.end())
 
 
 def _joins_last_names(text: str, particle: str) -> bool:

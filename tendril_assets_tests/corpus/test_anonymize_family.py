@@ -6,7 +6,7 @@ import time
 import traceback
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.corpus.anonymize import PLACEHOLDER, Anonymizer, Span, prepare, residual
@@ -269,7 +269,13 @@ ORDINARY = st.sampled_from(
 )
 
 
+def test_a_last_name_at_a_line_end_does_not_take_in_the_person_below():
+    assert masked("Herr Odermatt\nAnna Zgraggen-Keller") == ("Herr <PERSON_1>\n<PERSON_2>",)
+    assert masked("Frau Petra\nOdermatt kommt") == ("Frau <PERSON_1> kommt",)
+
+
 @settings(max_examples=50, deadline=None)
+@example(["Herr Odermatt", "\n", "Anna Zgraggen-Keller"])
 @given(st.lists(ENTITIES | ORDINARY, max_size=14))
 def test_masking_keeps_lines_and_joins_no_words(pieces):
     text = prepare(" ".join(pieces))
