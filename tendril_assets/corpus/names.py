@@ -3,6 +3,7 @@
 ``read_name`` reads one name from a place in a text. Whether there is a reason to read one there is for ``persons``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tendril_assets.corpus.first_names import AMBIGUOUS_FIRST_NAMES, FIRST_NAMES
@@ -139,21 +140,22 @@ def read_name(text: str, at: int, *, lines: bool = False, role_first: bool = Tru
         at = piece.end()
         between = gap.match(text, at)
         at = between.end() if between else at
-        if (
-            between
-            and "\n" in between[0]
-            and (len(words) >= 2 or (words and not firsts + initials and _begins(text, at)))
-        ):
+        if between and "\n" in between[0] and words and not _goes_on_below(text, at, words, firsts, initials):
             break
     if not words or end <= start:
         return None
     return Name(start, end, tuple(words), firsts > 0, firm, initials > 0)
 
 
-def _begins(text: str, at: int) -> bool:
-    """A first name with more behind it: of the next person, where a last name alone ends the line above."""
+def _goes_on_below(text: str, at: int, words: Sequence[str], firsts: int, initials: int) -> bool:
+    """Whether a name that a line ends in goes on in the next: a single given name does, or one with a known last name
+    below. What has its last name ends there, and a first name with more behind it begins the next person."""
+    if len(words) >= 2 or initials:
+        return False
     piece = _PIECE.match(text, at)
-    return piece is not None and is_first_name(piece[0]) and _more_follows(text, piece.end())
+    if piece is None or (not firsts and is_first_name(piece[0]) and _more_follows(text, piece.end())):
+        return False
+    return firsts > 0 or is_last_name(piece[0])
 
 
 def _joins_last_names(text: str, particle: str) -> bool:

@@ -19,7 +19,8 @@ COMMON_WORDS = word_list(
 
 # Capitalised words that end a name, or show that there is none: offices, kinds of organisation, contact words, towns.
 STOP_WORDS = word_list(
-    """der die das den dem des ein eine einer im am zum alle jede jeder sie ihr ihre wir für mit und oder les la le des
+    """passwort kennwort benutzername login password zugangscode pin
+    der die das den dem des ein eine einer im am zum alle jede jeder sie ihr ihre wir für mit und oder les la le des
     il gli abteilung ag amt anbieter anbieterin anbieterinnen anlage antrag auftraggeber auftraggeberin auskunft bahn
     bau baudirektion bauherr bauherrin bauherrschaft bereich besteller betrieb bibliothek brücke bund bundesamt bureau
     büro canton città cmbh commune comune consorzio dame damen dank departement departemente département dienst
