@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tendril_assets_tests.loopback import QuietHandler, loopback_server
 from tendril_assets_tests.simap_answers import Json
 
 SEARCH = "/publications/v2/project/project-search"
@@ -72,7 +72,7 @@ class SimapServer:
         self._lock = threading.Lock()
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = 65536
             disable_nagle_algorithm = True
@@ -93,18 +93,7 @@ class SimapServer:
                     time.sleep(answer.drip_s)
                 self.close_connection |= answer.cut
 
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-            def handle_one_request(self) -> None:
-                try:
-                    super().handle_one_request()
-                except ConnectionError:
-                    self.close_connection = True  # a client that gave up
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._server, self._thread = loopback_server(Handler)
 
     @property
     def base_url(self) -> str:

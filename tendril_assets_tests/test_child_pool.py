@@ -1,9 +1,5 @@
 """Jobs in child processes: each gets its answer, a child's end names its job, and no child is left behind."""
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +8,7 @@ import pytest
 
 from tendril_assets.child_pool import Job, answers
 from tendril_assets.errors import ChildProcessFailed
-from tendril_assets_tests.test_children import ENVIRONMENT, await_true, is_running, on_linux
+from tendril_assets_tests.test_children import assert_it_dies_with_its_parent, await_true, is_running, on_linux
 
 LOUD = "tendril_assets_tests.pool_answers:loud"
 COUNTED = "tendril_assets_tests.pool_answers:counted"
@@ -103,18 +99,4 @@ for name, answer in answers(sys.argv[1], "", [Job("a", b"a"), Job("b", b"sleep")
 
 @on_linux
 def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
-    note = tmp_path / "pid"
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, LOUD, str(note)], env=ENVIRONMENT)
-    pid = None
-    try:
-        assert await_true(lambda: note.is_file() and note.read_text() != "", 30)
-        pid = int(note.read_text())
-        assert is_running(pid)
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-        assert await_true(lambda: not is_running(pid), 10)
-    finally:
-        parent.kill()
-        parent.wait()
-        if pid is not None and is_running(pid):
-            os.kill(pid, signal.SIGKILL)
+    assert_it_dies_with_its_parent(PARENT, LOUD, tmp_path / "pid")

@@ -43,12 +43,9 @@ def is_running(pid: int) -> bool:
         return False
 
 
-@on_linux
-@pytest.mark.parametrize("before", ["", "children._kernel_watches = lambda: False"], ids=["kernel", "watcher"])
-def test_a_child_dies_with_its_killed_parent(tmp_path: Path, before: str) -> None:
-    note = tmp_path / "pid"
-    child = CHILD.format(before=before, parent="os.getppid()")
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, child, str(note)], env=ENVIRONMENT)
+def assert_it_dies_with_its_parent(code: str, argument: str, note: Path) -> None:
+    """``code`` runs with ``argument`` and ``note``, and has its child's process id written to ``note``."""
+    parent = subprocess.Popen([sys.executable, "-c", code, argument, str(note)], env=ENVIRONMENT)
     pid = None
     try:
         assert await_true(lambda: note.is_file() and note.read_text() != "", 30)
@@ -62,6 +59,14 @@ def test_a_child_dies_with_its_killed_parent(tmp_path: Path, before: str) -> Non
         parent.wait()
         if pid is not None and is_running(pid):
             os.kill(pid, signal.SIGKILL)
+
+
+@on_linux
+@pytest.mark.parametrize("before", ["", "children._kernel_watches = lambda: False"], ids=["kernel", "watcher"])
+def test_a_child_dies_with_its_killed_parent(tmp_path: Path, before: str) -> None:
+    note = tmp_path / "pid"
+    child = CHILD.format(before=before, parent="os.getppid()")
+    assert_it_dies_with_its_parent(PARENT, child, note)
 
 
 def test_a_child_lives_as_long_as_its_parent(tmp_path: Path) -> None:

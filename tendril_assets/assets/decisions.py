@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -13,6 +12,7 @@ from tendril_assets.corpus.drops import by_catalog, by_reason
 from tendril_assets.corpus.passages import NEAR_DUPLICATE, RESTRICTED, RULE_VERSION, Decided, decide_passages
 from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_VERSION
 from tendril_assets.errors import WarehouseError
+from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.frames import content_hash
 from tendril_assets.resources.warehouse import Warehouse
@@ -90,9 +90,11 @@ def drop_report(warehouse: Warehouse, collection: str, decisions: pl.DataFrame) 
     # The page shows metadata in a narrow column: headings may wrap, and examples have a table of their own.
     headings = [_words(name) for name in table.columns]
     return {
-        "by_reason": _markdown(("fate", "passages", "share", "projects"), [*rows, ("**all**", *everything)], "lrrr"),
-        "by_catalog": _markdown(headings, lines, "l" + "r" * (table.width - 1)),
-        "examples": _markdown(("fate", "rule", "one of them"), examples, "lll"),
+        "by_reason": dg.MetadataValue.md(
+            markdown_table(("fate", "passages", "share", "projects"), [*rows, ("**all**", *everything)])
+        ),
+        "by_catalog": dg.MetadataValue.md(markdown_table(headings, lines)),
+        "examples": dg.MetadataValue.md(markdown_table(("fate", "rule", "one of them"), examples, figures=False)),
         "raw_passages": decisions.height,
         "kept_passages": int(decisions["kept"].sum()),
     }
@@ -145,9 +147,3 @@ def decision_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         )
 
     return [every_raw_passage_has_one_fate]
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> dg.MarkdownMetadataValue:
-    """A Markdown table; ``align`` has l or r per column."""
-    rule = [{"l": "---", "r": "---:"}[side] for side in align]
-    return dg.MetadataValue.md("\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows)))

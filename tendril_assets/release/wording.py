@@ -101,15 +101,15 @@ def listed(items: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A pipe table; columns after the first are right-aligned. Pipes and line ends in cells are escaped."""
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]], *, figures: bool = True) -> str:
+    """A pipe table; with ``figures`` columns after the first are right-aligned. Pipes and line ends in cells are escaped."""
 
     def cell(value: object) -> str:
         return str(value).replace("|", "\\|").replace("\n", " ")
 
     lines = [
         "| " + " | ".join(header) + " |",
-        "|---|" + "---:|" * (len(header) - 1),
+        "|---|" + ("---:|" if figures else "---|") * (len(header) - 1),
         *("| " + " | ".join(cell(v) for v in row) + " |" for row in rows),
     ]
     return "\n".join(lines)

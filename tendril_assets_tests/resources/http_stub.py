@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tendril_assets_tests.loopback import QuietHandler, loopback_server
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class StubGateway:
         self._now = 0
         stub = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = 65536
             disable_nagle_algorithm = True
@@ -70,18 +71,7 @@ class StubGateway:
                 with stub._lock:
                     stub._now -= 1
 
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-            def handle_one_request(self) -> None:
-                try:
-                    super().handle_one_request()
-                except ConnectionError:
-                    self.close_connection = True  # a client that gave up
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._server, self._thread = loopback_server(Handler)
 
     @property
     def base_url(self) -> str:
