@@ -13,8 +13,9 @@ import yaml
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.simap import PUBLICATIONS, mirror_simap, simap_assets
-from tendril_assets.components.retrieval_collection import collection_jobs
+from tendril_assets.components.retrieval_collection import STAGES, collection_jobs
 from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.definitions import resources
 from tendril_assets.defs import collection_files
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.errors import LandingError, MissingHashKey
@@ -251,12 +252,11 @@ def test_a_text_not_noted_yet_is_left_out(home: Home, server: SimapServer) -> No
 
 def test_only_one_job_goes_online(home: Home, server: SimapServer) -> None:
     toy = spec(server.base_url)
-    stages = [simap_assets(toy), landing_assets(toy, landing_tables), corpus_assets(toy)]
-    candidates = dg.AssetSpec(dg.AssetKey(["toy", "candidates"]), deps=[dg.AssetKey(["toy", "corpus"])])
+    stages = [landing_assets(toy, landing_tables), *(stage(toy) for stage in STAGES)]
     loaded = dg.Definitions(
-        assets=[*(asset for stage in stages for asset in stage.assets), candidates],
-        jobs=[job for job in collection_jobs(toy) if job.name != "toy_candidates"],
-        resources={"warehouse": home.warehouse, "artifacts": home.artifacts},
+        assets=[asset for stage in stages for asset in stage.assets],
+        jobs=collection_jobs(toy),
+        resources=resources(Settings.from_env()),
     )
     online = {
         job.name
