@@ -8,7 +8,8 @@ import datetime as dt
 import io
 import json
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +44,27 @@ class Problems:
             raise LandingError(
                 f"{self.path}: {shown}{more}. Correct the file and materialise again; nothing was changed."
             )
+
+
+class Faults:
+    """Collects the errors of independent readings, so that one run shows every file with mistakes."""
+
+    def __init__(self) -> None:
+        self.found: list[LandingError] = []
+
+    @contextmanager
+    def noted(self) -> Generator[None]:
+        """A LandingError of the block is kept for ``raise_if_any``, and what stands below the block runs."""
+        try:
+            yield
+        except LandingError as error:
+            self.found.append(error)
+
+    def raise_if_any(self) -> None:
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise LandingError("\n".join([f"{len(self.found)} parts have mistakes:", *(f"- {e}" for e in self.found)]))
 
 
 def find_optional(folder: Path, stem: str, suffixes: Collection[str]) -> Path | None:

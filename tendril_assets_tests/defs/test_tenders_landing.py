@@ -231,6 +231,21 @@ def test_a_wrong_file_is_named_and_the_warehouse_stays(
     assert {t.name: warehouse.load("tenders", t.name).rows() for t in LANDING} == before
 
 
+def test_every_part_with_mistakes_is_told_at_once_and_no_consequence_of_another(folder: Path) -> None:
+    replace("projects.csv", "2026-03-31", "31.3.2026")(folder)
+    replace("catalogs/buildings.yaml", "title: Hochbau", "")(folder)
+    replace("test/qrels.tsv", "t2\t0", "t2\t3")(folder)
+    replace("evidence.csv", "100,wood", "900,steel")(folder)
+    with pytest.raises(LandingError) as caught:
+        landing_tables(folder, SPEC)
+    first, *told = str(caught.value).split("\n")
+    assert first == "3 parts have mistakes:"
+    # Neither the evidence nor the documents: without projects and areas nobody knows what is wrong with them.
+    assert [Path(line.split(":")[0].removeprefix("- ")).name for line in told] == [
+        *("projects.csv", "buildings.yaml", "qrels.tsv")
+    ]
+
+
 def test_what_systems_leave_in_folders_is_no_document_and_yml_is_a_catalog_too(folder: Path) -> None:
     for name in (".DS_Store", "Thumbs.db", "~$a.docx"):
         (folder / "documents/100" / name).write_bytes(b"x")

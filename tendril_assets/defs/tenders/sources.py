@@ -17,7 +17,15 @@ from tendril_assets.corpus.restriction_reviews import VERDICTS
 from tendril_assets.errors import LandingError
 from tendril_assets.files import file_hash, is_left_by_system
 from tendril_assets.records import GRADES, TIERS
-from tendril_assets.resources.landing import find, find_optional, read_removals, read_rows, read_table, read_yaml
+from tendril_assets.resources.landing import (
+    Faults,
+    find,
+    find_optional,
+    read_removals,
+    read_rows,
+    read_table,
+    read_yaml,
+)
 from tendril_assets.resources.simap_landing import mirrored_projects, mirrored_texts
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
@@ -73,41 +81,42 @@ def landing_tables(
     """All landing tables of ``folder``; ``hash_of`` gives the SHA-256 of a document's bytes.
 
     Raises:
-        LandingError: the first file with mistakes, with rows; nothing is written before all files are read.
+        LandingError: every part with mistakes (projects, catalogs, documents, evidence, ...), each with the rows of its
+            first wrong file; nothing is written before all files are read.
     """
     if not folder.is_dir():
         raise LandingError(
             f"landing folder {folder} does not exist. Set TENDRIL_LANDING to its parent, or run `tendril sandbox` for the sample."
         )
-    projects, own_list = _projects(folder)
-    known_projects = set(projects["project"])
-    areas, criteria = _catalogs(folder / "catalogs")
-    evidence = read_table(
-        find(folder, "evidence", ("csv", "parquet")),
-        TABLES["evidence"],
-        choices={"tier": TIERS},
-        known={
-            "project": (known_projects, "project of projects"),
-            "area": (set(areas["area"]), "area of the catalogs"),
-        },
-    )
-    documents, delivered = _documents(folder, known_projects, hash_of)
+    faults = Faults()
+    tables: dict[str, pl.DataFrame] = {}
+    own_list = True
+    with faults.noted():
+        tables["projects"], own_list = _projects(folder)
+    with faults.noted():
+        tables |= _catalogs(folder / "catalogs")
+    # What names projects or areas waits until those are right: their own fault would be told once per row.
+    if "projects" in tables:
+        known_projects = set(tables["projects"]["project"])
+        with faults.noted():
+            tables |= _documents(folder, known_projects, hash_of)
+        with faults.noted():
+            tables["restriction_reviews"] = _reviews(folder, known_projects)
+        if "areas" in tables:
+            with faults.noted():
+                tables["evidence"] = _evidence(folder, known_projects, set(tables["areas"]["area"]))
+    with faults.noted():
+        tables["removals"] = read_removals(folder, REMOVAL_KINDS)
+    with faults.noted():
+        tables |= _test_collection(folder / "test", spec)
+    with faults.noted():
+        tables |= _calibration(folder / "calibration", spec)
+    faults.raise_if_any()
     if not own_list:
         # Of all that a search finds, only what there is something of.
-        used = pl.concat([documents["project"], evidence["project"]]).unique()
-        projects = projects.filter(pl.col("project").is_in(used.implode()))
-    return {
-        "projects": projects,
-        "documents": documents,
-        "delivered_passages": delivered,
-        "areas": areas,
-        "criteria": criteria,
-        "evidence": evidence,
-        "removals": read_removals(folder, REMOVAL_KINDS),
-        "restriction_reviews": _reviews(folder, set(projects["project"])),
-        **_test_collection(folder / "test", spec),
-        **_calibration(folder / "calibration", spec),
-    }
+        used = pl.concat([tables["documents"]["project"], tables["evidence"]["project"]]).unique()
+        tables["projects"] = tables["projects"].filter(pl.col("project").is_in(used.implode()))
+    return tables
 
 
 def _projects(folder: Path) -> tuple[pl.DataFrame, bool]:
@@ -138,7 +147,16 @@ def _reviews(folder: Path, known_projects: set[str]) -> pl.DataFrame:
     )
 
 
-def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _evidence(folder: Path, known_projects: set[str], known_areas: set[str]) -> pl.DataFrame:
+    return read_table(
+        find(folder, "evidence", ("csv", "parquet")),
+        TABLES["evidence"],
+        choices={"tier": TIERS},
+        known={"project": (known_projects, "project of projects"), "area": (known_areas, "area of the catalogs")},
+    )
+
+
+def _catalogs(folder: Path) -> dict[str, pl.DataFrame]:
     files = sorted((*folder.glob("*.yaml"), *folder.glob("*.yml")))
     if not files:
         raise LandingError(f"{folder}: no catalog (*.yaml) found")
@@ -160,12 +178,13 @@ def _catalogs(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
                     *(catalog.catalog, area.id, criterion.id, criterion.text),
                     *(levels.basis, levels.gute_praxis, levels.vorbild),
                 )
-    return TABLES["areas"].frame(list(areas.values())), TABLES["criteria"].frame(list(criteria.values()))
+    return {
+        "areas": TABLES["areas"].frame(list(areas.values())),
+        "criteria": TABLES["criteria"].frame(list(criteria.values())),
+    }
 
 
-def _documents(
-    folder: Path, known_projects: set[str], hash_of: Callable[[Path], str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _documents(folder: Path, known_projects: set[str], hash_of: Callable[[Path], str]) -> dict[str, pl.DataFrame]:
     rows: list[tuple[str, str, str, str, int, bool]] = []
     root = folder / "documents"
     for project_folder in _visible(root) if root.is_dir() else []:
@@ -203,7 +222,7 @@ def _documents(
         raise LandingError(
             f"{folder}: {project}/{document} is there twice (as two files, or as a file and delivered passages)"
         )
-    return documents, delivered
+    return {"documents": documents, "delivered_passages": delivered}
 
 
 def _visible(folder: Path) -> list[Path]:
