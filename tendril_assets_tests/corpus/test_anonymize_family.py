@@ -213,7 +213,12 @@ def test_one_number_written_in_two_ways_has_one_placeholder():
 
 
 @pytest.mark.parametrize(
-    "piece", ["   ", "\t", "Dr. ", "B. Hug, ", "Anna Muster, ", "a.", "0 ", "(at) ", "Herr\n", "Passwort "]
+    "piece",
+    [
+        *("   ", "\t", "Dr. ", "B. Hug, ", "Anna Muster, ", "a.", "0 ", "(at) ", "Herr\n", "Passwort "),
+        *("Passwort für die ", "Passwort: ", "Schlüsselbox, Code ", "WLAN Schlüssel: a b ", "Login/Passwort: a / "),
+        *("Login | Passwort\n", "phrase de passe de l'"),
+    ],
 )
 def test_no_passage_takes_more_than_moments(piece):
     """5,000 characters are the longest passage; a pattern that tries every blank against every other needs half a minute."""

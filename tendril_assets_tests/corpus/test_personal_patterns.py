@@ -1,5 +1,8 @@
 """Numbers with a form of their own, credentials, homes, and the references that are none of these."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tendril_assets.corpus.checksums import ahv_ok, iban_ok, recursive_ok
@@ -7,6 +10,8 @@ from tendril_assets.corpus.credentials import find_credentials
 from tendril_assets.corpus.personal_patterns import find_patterns
 from tendril_assets.corpus.private_life import find_addresses, find_birth_years, is_office_address
 from tendril_assets.corpus.references import reference_spans
+
+CREDENTIALS = Path(__file__).parents[1] / "labelled_dev" / "credentials.jsonl"
 
 
 def found(text: str, label: str) -> set[str]:
@@ -124,10 +129,53 @@ def test_credentials(text, values):
         "QR-Code 2580, BKP-Code 271, Barcode 7612345678900, Farbcode 7016",
         "Benutzer: Gemeinde, Benutzer:innen melden sich an",
         "Passwort 12 Zeichen, Zugangscode 6-stellig",
+        "Passwort vergessen? Das Passwort ist Pflicht und wird per Post zugestellt.",
+        "Verschlossen mit dem Kennwort «Offerte Neubau Werkhof» einzureichen.",
+        "Benutzer | Anzahl | Passwort\nextern | 12 | ja",
+        "Die Alarmanlage ist nach SN 50131, Grad 2, zu liefern; Schlüssel und Codes werden bei der Abnahme übergeben.",
     ],
 )
 def test_what_is_said_about_passwords_is_none(text):
     assert list(find_credentials(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Passwort: Passwort: Sihl-Quai7", {"Sihl-Quai7"}),
+        ("Login/Passwort: gast / Birnbaum-22", {"gast", "Birnbaum-22"}),
+        ("Utente e password: ospite / Lago", {"ospite", "Lago"}),
+        ("Tannzapfen8 ist das Passwort der Beilage.", {"Tannzapfen8"}),
+        ("Das Passwort für den Plansatz ist Kirschbaum und gilt bis Ende Mai.", {"Kirschbaum"}),
+        ("Passwort der alten Anlage (nur Lesen): Quell_41", {"Quell_41"}),
+        ("Passphrase für die Beilage: zwei rote Kähne", {"zwei rote Kähne"}),
+        (
+            "System | Benutzer | Passwort\nLift | lift_1 | Auf+Ab3\nTor | wie oben | Zu+Auf4",
+            {"lift_1", "Auf+Ab3", "Zu+Auf4"},
+        ),
+        ("Schlüsselbox beim Lieferanteneingang, Code 7702.", {"7702"}),
+        ("Gäste-WLAN: Werkhof\nSchlüssel: drei Eichen 9", {"drei Eichen 9"}),
+        ("Der Zugangscode der Halle Nord ist 5512.", {"5512"}),
+    ],
+)
+def test_credentials_that_do_not_stand_right_behind_their_word(text, values):
+    spans = set(find_credentials(text))
+    longest = {(a, b) for a, b in spans if not any(c <= a and b <= d and (a, b) != (c, d) for c, d in spans)}
+    assert {text[a:b] for a, b in longest} == values
+
+
+def test_the_developers_list_of_credentials():
+    """147 of them in 110 texts, and 70 texts that only speak of some; the rules were written with this list at hand."""
+    missed, false = [], []
+    for line in CREDENTIALS.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found = {i for start, end in find_credentials(row["text"]) for i in range(start, end)}
+        wanted = [range(e["start"], e["start"] + len(e["text"])) for e in row["entities"]]
+        missed += [row["id"] for span in wanted if not found.issuperset(span)]
+        false += [row["id"]] if not wanted and found else []
+    # Two are e-mail addresses, masked as such; one is no secret but a name.
+    assert missed == ["s-023", "s-035", "s-042", "s-050", "s-066", "s-080", "s-091"]
+    assert false == []
 
 
 def homes(text: str, person: str = "") -> set[str]:
