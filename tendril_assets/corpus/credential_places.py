@@ -1,23 +1,18 @@
-"""Credentials that do not stand behind a word of their own: in front of it, in a pair, in a table, near a lock.
+"""Credentials that do not stand behind a word of their own: in front of it, in a pair, in a table, beside a network's name.
 
-"X ist das Passwort", "Login/Passwort: a / b", a column headed "Kennwort", "Schlüsselsafe beim Eingang, Code 4719",
-"SSID ..., Schlüssel: ...". A passphrase is several words up to the end of its line.
+"X ist das Passwort", "Login/Passwort: a / b", a column headed "Kennwort", "SSID ..., Schlüssel: ...". A passphrase is several
+words up to the end of its line.
 """
 
 import re
 from collections.abc import Iterator
 
-from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, STRONG, USER, is_code, is_value, secret
+from tendril_assets.corpus.credential_words import PASSWORD, QUOTED, STRONG, USER, is_code, is_value, secret
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
 
 _NAMED = r"(?:das|dem|le|la|il|als|comme|come)"
 _TOKEN = r"[^\s,;<>|«»\"]+"
 _LABEL = rf"(?:{USER}|{PASSWORD})"
-_LOCK = (
-    r"(?:(?:schlüssel-?(?:safe|box|tresor|rohr|depot|kasten|kassette))|zahlenschloss|alarmanlage|schranke|boîte\s{1,12}à"
-    r"\s{1,12}clés?|coffre\s{1,12}à\s{1,12}clés?|cadenas|alarme|cassetta\s{1,12}(?:delle|porta)\s{0,12}chiavi|lucchetto"
-    r"|allarme)"
-)
 _PAIR = rf"(?<![\w-]){USER}[ ]?(?:/|\+|&|und|et|e)[ ]?{PASSWORD}[)]?[ ]{{0,4}}(?::|=|lauten|sont|sono)\s{{0,12}}"
 _AND = r"[ ]{0,4}(?:/|\||,|und|resp\.|beziehungsweise|bzw\.|et|e)[ ]{0,4}"
 # Words in lower case or with a number among them: no sentence that begins with a capital and ends with a full stop.
@@ -40,11 +35,6 @@ def _looks_like_one(text: str, start: int, end: int) -> bool:
 def _no_noun(text: str, start: int, end: int) -> bool:
     """Not what a password is called or is part of ("Das Passwort ist Pflicht", "ist Bestandteil der ...")."""
     return is_value(text, start, end) and not _SAID_OF_PASSWORDS.fullmatch(text, start, end)
-
-
-def _number(text: str, start: int, end: int) -> bool:
-    """Three digits and more, so that no clause, date or amount passes for the number of a lock."""
-    return sum(c.isdigit() for c in text[start:end]) >= 3
 
 
 def _phrase(text: str, start: int, end: int) -> bool:
@@ -80,19 +70,6 @@ AROUND_PASSWORDS = (
         is_value,
     ),
 )
-LOCK_STEMS = (
-    *("schlüssel-", "schlüsselsafe", "schlüsselbox", "schlüsseltresor", "schlüsselrohr", "schlüsseldepot"),
-    *("schlüsselka", "zahlenschloss", "alarm", "schranke", "à clé", "cadenas", "cassetta", "lucchetto"),
-)
-LOCKS = (
-    # Schlüsselsafe beim Eingang, Code 4719; Zahlenschloss (Kombination 1-8-4-4)
-    secret(
-        rf"{_LOCK}[^.\n]{{0,80}}?(?:\b(?:code|kombination|pin|combinaison|codice|combinazione)\b[ :=]{{1,4}}"
-        rf"|[–-][ ](?=C[ ]))(?P<value>{DIGITS}|(?:C[ ])?\d[\w#-]{{2,11}})",
-        _number,
-    ),
-    secret(rf"alarm\w*[^.\n]{{0,80}}?\bmit[ ](?P<value>{DIGITS}|\d{{4,8}})[ ](?:un)?scharf", _number),
-)
 NETWORK_STEMS = ("wlan", "wifi", "wi-fi", "ssid", "wpa")
 NETWORKS = (
     # SSID: Gast, Schlüssel: drei Tannen im Nebel
@@ -102,14 +79,6 @@ NETWORKS = (
         _phrase,
     ),
 )
-PROTECTION_STEMS = ("schutz",)
-PROTECTION = (
-    secret(
-        r"(?:blatt|schreib|kopier|dokument|zell)schutz[^.\n:]{0,40}?\b(?:mit|:|code)[ ]{0,4}(?P<value>[^\s,;<>|]+)",
-        _looks_like_one,
-    ),
-)
-
 _PASSWORD_HEAD = _re(rf"{PASSWORD}(?:[ ]?\([^()]*\))?[ ]?:?")
 _USER_HEAD = _re(rf"{USER}(?:[ ]?\([^()]*\))?[ ]?:?")
 _SAME = _re(r"(?:wie oben|dito|idem|come sopra|voir ci-dessus|id\.|\"|-+|–|—|)")

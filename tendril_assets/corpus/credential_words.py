@@ -22,7 +22,7 @@ CODE = (
     r"|pin|puk|freischalt|freigabe|aktivierungs|bestätigungs|einmal|zahlen|(?:sms-)?ersatz|sms"
     r"|teilnehmer|zugriffs"
     r"|sicherheits|event|meeting|konferenz)-?(?:code|kennung|daten|nummer|kennnummer|schlüssel)|(?:\w+-)?PIN(?:-?Code)?|PUK"
-    r"|NIP|digicode"
+    r"|kennung(?=[ ]?:[ ]?\S*\d)|NIP|digicode"
     r"|code\s{1,12}(?:d['’](?:accès|entrée|alarme|activation)|PIN|NIP|PUK|secret|à\s{1,12}usage\s{1,12}unique"
     r"|de\s{1,12}(?:conférence|réunion|déverrouillage|mise\s{1,12}(?:hors|en)\s{1,12}service|l['’]alarme"
     r"|la\s{1,12}(?:porte|boîte\s{1,12}à\s{1,12}clés)))"
@@ -68,7 +68,7 @@ SOFT = (
 # No values: what is said about a password, not the password.
 NO_VALUE = lazy_pattern(
     r"(?:erforderlich|ja|nein|keine?s?|siehe|folgt|vertraulich|nötig|notwendig|obligatoire|oui|non|requis|voir|no|sì"
-    r"|si|vedi|per|wird|werden|vergessen\?|oublié\?|dimenticata\?"
+    r"|si|vedi|per|wird|werden|initiale?|provisoire|provvisoria|provisorisch|lauten|vergessen\?|oublié\?|dimenticata\?"
     r"|gemäss|mindestens|selon|secondo|nach|auf|bei|im|in|am|an|und|oder|et|ou|e|o|the|der|die|das|le|la|il|un|une"
     r"|una|alle|tba|tbd|xxx+"
     r"|\*+|\.+|_+|\d+-?(?:stellig\w*|fach|mal)|\d{1,2})",

@@ -2,7 +2,7 @@
 
 A colon, an equals sign or "lautet" makes what follows a value, if it does not read like the next word of a sentence. Behind
 "ist", "est", "è" or a blank alone it must look like one: digits or symbols in it, or quoted. A user name without any counts
-where a password follows. Values that do not stand behind their word are found by ``credential_places``.
+where a password follows. Values elsewhere are found by ``credential_places`` and ``credential_vicinity``.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 from tendril_assets.corpus.credential_places import (
     AROUND_PASSWORDS,
-    LOCK_STEMS,
-    LOCKS,
     NETWORK_STEMS,
     NETWORKS,
-    PROTECTION,
-    PROTECTION_STEMS,
     find_in_tables,
 )
+from tendril_assets.corpus.credential_vicinity import SHARED_STEMS, near_locks, near_passwords
 from tendril_assets.corpus.credential_words import (
     CODE,
     CODE_VALUE,
@@ -85,6 +82,7 @@ PASSWORDS = Group(
             "wpa",
         ),
         *("netzwerks", "netzwerk-s", "netzwerkk", "netzwerk-k", "clé ", "chiave ", "pw"),
+        *SHARED_STEMS,
     ),
 )
 GROUPS = (
@@ -100,11 +98,11 @@ GROUPS = (
     Group(
         (
             secret(
-                r"\b(?:(?:meeting|webinar|konferenz|besprechungs)-?(?:id|nummer|kennnummer)|id\s{1,12}(?:de\s{1,12})?(?:réunion"
+                r"\b(?:(?:meeting|webinar|konferenz|besprechungs|sitzungs)-?(?:id|nummer|kennnummer)|id(?:entifiant)?\s{1,12}(?:de\s{1,12})?(?:réunion"
                 r"|riunione|conférence|conferenza))[ \t]{0,12}:?[ \t]{0,12}(?P<value>\d{3,4}(?:[ -]?\d{1,4}){2,3})(?!\d)"
             ),
         ),
-        ("meeting", "webinar", "konferenz", "besprechungs", "réunion", "riunione", "conf"),
+        ("meeting", "webinar", "konferenz", "besprechungs", "sitzungs", "réunion", "riunione", "conf"),
     ),
     Group(
         (
@@ -146,9 +144,7 @@ GROUPS = (
         ),
         ("eyj", "sk-", "ghp_", "gho_", "xox", "akia", "aiza", "private key"),
     ),
-    Group(LOCKS, LOCK_STEMS),
     Group(NETWORKS, NETWORK_STEMS),
-    Group(PROTECTION, PROTECTION_STEMS),
 )
 
 
@@ -163,6 +159,8 @@ def find_credentials(text: str, signs: Signs | None = None) -> Iterator[tuple[in
                     yield _unquoted(text, start, end)
             if group is PASSWORDS:
                 yield from find_in_tables(text)
+                yield from near_passwords(text)
+    yield from near_locks(text, plain)
 
 
 def _unquoted(text: str, start: int, end: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from tendril_assets.corpus.personal_patterns import find_patterns
 from tendril_assets.corpus.private_life import find_addresses, find_birth_years, is_office_address
 from tendril_assets.corpus.references import reference_spans
 
-CREDENTIALS = Path(__file__).parents[1] / "labelled_dev" / "credentials.jsonl"
+LABELLED = Path(__file__).parents[1] / "labelled_dev"
 
 
 def found(text: str, label: str) -> set[str]:
@@ -132,6 +132,8 @@ def test_credentials(text, values):
         "Passwort vergessen? Das Passwort ist Pflicht und wird per Post zugestellt.",
         "Verschlossen mit dem Kennwort «Offerte Neubau Werkhof» einzureichen.",
         "Benutzer | Anzahl | Passwort\nextern | 12 | ja",
+        "Die Türe öffnet mit 4500 N, die Steuerung ist mit 2048 Bit verschlüsselt; Schliessplan 2024, Türbreite 1200 mm.",
+        "Der Login unterstützt OAuth2 und WPA3; Passwörter werden mit Argon2id gespeichert, siehe Beilage IT-04.",
         "Die Alarmanlage ist nach SN 50131, Grad 2, zu liefern; Schlüssel und Codes werden bei der Abnahme übergeben.",
     ],
 )
@@ -156,6 +158,11 @@ def test_what_is_said_about_passwords_is_none(text):
         ("Schlüsselbox beim Lieferanteneingang, Code 7702.", {"7702"}),
         ("Gäste-WLAN: Werkhof\nSchlüssel: drei Eichen 9", {"drei Eichen 9"}),
         ("Der Zugangscode der Halle Nord ist 5512.", {"5512"}),
+        ("Das Tor zum Werkhof geht abends mit 6630 auf.", {"6630"}),
+        ("Alarm vor dem Eintreten mit 48213 unscharf schalten", {"48213"}),
+        ("Der Ordner ist mit Esche_21 geschützt.", {"Esche_21"}),
+        ("Konto sued-2, Passwort Lehm&Kies4", {"sued-2", "Lehm&Kies4"}),
+        ("Das Passwort war falsch. Es lautet Lehmgrube.", {"Lehmgrube"}),
     ],
 )
 def test_credentials_that_do_not_stand_right_behind_their_word(text, values):
@@ -164,17 +171,24 @@ def test_credentials_that_do_not_stand_right_behind_their_word(text, values):
     assert {text[a:b] for a, b in longest} == values
 
 
-def test_the_developers_list_of_credentials():
-    """147 of them in 110 texts, and 70 texts that only speak of some; the rules were written with this list at hand."""
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Two are e-mail addresses, masked as such; one is a name.
+        ("credentials", ["s-023", "s-035", "s-042", "s-050", "s-066", "s-080", "s-091"]),
+        ("credentials_second", ["h-014", "h-014", "h-026", "h-043", "h-043", "h-048", "h-077"]),
+    ],
+)
+def test_the_developers_lists_of_credentials(name, expected):
+    """284 of them in 210 texts, and 170 texts that only speak of some; the rules were written with these at hand."""
     missed, false = [], []
-    for line in CREDENTIALS.read_text(encoding="utf-8").splitlines():
+    for line in (LABELLED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         found = {i for start, end in find_credentials(row["text"]) for i in range(start, end)}
         wanted = [range(e["start"], e["start"] + len(e["text"])) for e in row["entities"]]
         missed += [row["id"] for span in wanted if not found.issuperset(span)]
         false += [row["id"]] if not wanted and found else []
-    # Two are e-mail addresses, masked as such; one is no secret but a name.
-    assert missed == ["s-023", "s-035", "s-042", "s-050", "s-066", "s-080", "s-091"]
+    assert missed == expected
     assert false == []
 
 

@@ -95,7 +95,11 @@ class _Open(frozenset):
 
 
 def test_signs_hide_no_match():
-    lines = [line for name in ("personal_data", "credentials") for line in _lines(LABELLED / f"{name}.jsonl")]
+    lines = [
+        line
+        for name in ("personal_data", "credentials", "credentials_second")
+        for line in _lines(LABELLED / f"{name}.jsonl")
+    ]
     texts = [json.loads(line)["text"] for line in lines]
     for text in texts:
         signs = signs_of(text)

@@ -1,0 +1,181 @@
+"""Credentials told in a sentence: what looks like one, near what it opens.
+
+A sentence that speaks of a password or of something shared makes a value of each word in it that is built like one (letters
+with digits or symbols). A number behind "mit", "Code" or "eingeben" is one where a door, a lock or an alarm stands near.
+Sentences that demand ("muss", "mindestens") describe passwords and hold none.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, is_value
+from tendril_assets.corpus.lazy_pattern import lazy_pattern
+
+
+def _re(source: str) -> re.Pattern[str]:
+    return lazy_pattern(source, re.IGNORECASE)
+
+
+def _any(text: str) -> str:
+    """An alternative of the words of ``text``; "_" stands for a blank."""
+    return "|".join(word.replace("_", r"\s+") for word in text.split())
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# A full stop ends a sentence before a blank and a capital; those of "Nr. 12" and "Sommer.2023" do not. So does a line.
+_SENTENCE = lazy_pattern(r"(?:[^.\n;!?]|[.;!?](?!\s+[A-ZÄÖÜÀÉÈ«„])(?!\s*$))+[.;!?]?")
+_DEMANDS = _re(
+    r"\b(?:"
+    + _any(
+        "muss müssen soll sollen sollte sollten dürfen darf mindestens mind\\. maximal höchstens kann können möglich unterstützt "
+        "unterstützen verlangt_wird doit doivent devra devront au_moins minimum peut peuvent prend_en_charge "
+        "deve devono dovrà dovranno almeno può possono supporta"
+    )
+    + r")\b|\b(?:ist|sind)\b[^.\n]{0,80}\bzu[ ]\w+en\b"
+)
+# Words of computing and building that are built like a password.
+_STANDARD = _any(
+    "AES SHA MD RSA TLS SSL WPA WEP IPv? HTTPS? OAuth FIDO SAML LDAP ISO IEC IEEE EN SN DIN SIA VSS NPK BKP eBKP CFC CAN RAL "
+    "IFC BIM USB RJ CAT RS VDE EI REI RC PN DN PSK Wi-?Fi MIFARE DESFire Windows Office Microsoft M SQL X ECO LED PE PVC LTE UHF "
+    "RFID NFC PoE VLAN KNX DALI OPC"
+)
+_PART = _any(
+    "Teams Zone Ebene Stufe Phase Los Lot Lotto Haus Trakt Register Beilage Annexe Allegato Typ Type Tipo Version Release Rev v"
+)
+_TERM = _re(
+    rf"(?:{_STANDARD}|{_PART})[-_ ./]?[\dX][\d.:/+-]{{0,8}}[a-z]?(?:-?(?:PSK|GCM|CBC))?"
+    r"|\w{0,3}\d[A-Z]|[A-Z]{1,4}-?\d{1,4}|\d+(?:[.,]\d+)?(?:[a-zµ°²³%]{1,3}|bit|uhr)|[\d.,'’:/-]+(?:er|ten?|[a-z])?"
+    r"|argon2\w*|pbkdf2|bcrypt|scrypt|[23]d-?\w*|[23]fa|\w[24]\w"
+    r"|\S+\.(?:pdf|docx?|xls[xm]?|zip|dwg|dxf|ifc|crbx?|01s|html?|png|jpe?g|csv|xml|json)"
+)
+_SHARED = _re(
+    r"blattschutz|freigabelink|(?:link|ordner|datei|archiv|cloud|tabelle|makro)\w*\b[^.]{0,60}geschützt"
+    r"|geschützt\b[^.]{0,60}(?:öffnen|eingeben|entsperren)|(?:partage|lien|dossier|archive|fichier)\b[^.]{0,60}protég"
+    r"|(?:cartella|link|archivio|file)\b[^.]{0,60}protett|\bjeton\b|chiave api|clé (?:d['’])?api|api-?(?:key|schlüssel)"
+    r"|(?:wlan|wi-?fi|ssid)\b[^.]{0,60}(?:schlüssel|schluessel|verbinden|clé|chiave|key)"
+)
+_PASSWORD = _re(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|credenziali)(?!\w)")
+_LABEL_IN = _re("schlüssel|passwor|kennwor|code$|login")
+_BUILT = lazy_pattern(rf"(?<![\w/@.:-]){QUOTED}|(?<![\w/@.:#-])\w[\w!#$%&*+=?@~^§.-]*[\w!#$%&*+=?~§](?![\w/@])")
+
+_OPENED = _any(
+    "tor tore tors türe? türen rolltor bautor einfahrt einfahrtscode lift tresor schranke poller parkdienst dachluke zutritt "
+    "schleuse zahlenschloss zahlencode alarm alarmanlage alarmzentrale brandmelde\\w* gegensprech\\w* tastatur tastenfeld "
+    "tableau bedienfeld steuerung schlüssel-?(?:safe|box|tresor|rohr|depot|kasten|kassette|schrank) türcode torcode türöffner "
+    "portail porte portillon borne barrière coffret coffre cadenas digicode clavier ascenseur régulateur alarme boîte_à_clés? "
+    "cancello porta cassetta lucchetto sbarra barriera allarme ascensore quadro_di_comando tastiera serratura"
+)
+_OPENS = _re(rf"\b(?:{_OPENED})\b|(?<=\w)(?:türe?|tor|anlage|schranke|kasten)\b")
+_TELLS = (
+    r"(?:mit(?:\s+(?:der\s+eingabe|de[mr]\s+code))?|eingabe(?:\s+von)?|(?:zahlen|tür|tor|einfahrts)?code"
+    r"|codes?(?:\s+\w{1,12}|(?:\s+[\w'’]{1,12}){1,3}(?=[ ]?:))|tastatur\s+\w{1,12},"
+    r"|réglée?s?\s+sur|con\s+il\s+codice|[–-](?=[ ]C[ ]\d)|"
+    + _any(
+        "lautet heisst kombination einstellung auf ist haben_wir tippen wählen avec combinaison sur resté taper tapez est "
+        "composer composez saisir saisissez codice combinazione con digitando digitare inserendo inserire è attualmente aktuell"
+    )
+    + ")"
+)
+_NUMBER = rf"(?:{DIGITS}|(?:C[ ])?[A-Z]?\d{{4,6}}[A-Z#]?(?!\w)|\d{{3,6}}\b)"
+_TOLD = _re(rf"(?<![\w-]){_TELLS}[ ]?[:=(]?[ ]{{0,3}}(?P<value>{_NUMBER})")
+_TYPED = _re(
+    rf"(?<![\w.,/-])(?P<value>{_NUMBER})[ ](?:"
+    + _any("eingeben eintippen drücken wählen unscharf scharf geöffnet freigegeben entsperrt")
+    + ")"
+)
+# Measures, times, money, and numbers that go on.
+_NO_LOCK_NUMBER = _re(
+    r"\s?(?:(?:"
+    + _any(
+        "mm cm m km kg t N kN W kW V A Ah Hz lx lm dB bar Pa Stk\\.? Stück Uhr h CHF EUR Zyklen Personen Minuten Sekunden "
+        "Stunden Tage Jahre pièces cycles personnes minutes secondes heures jours ans pezzi cicli persone minuti secondi ore "
+        "giorni anni"
+    )
+    + r")\b|m[²³]|°|%|Fr\.|[.,:/'’-]\d)"
+)
+_DIGITS = lazy_pattern(r"\d(?:[ -]?\d){2}")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
+
+_NO_USER = r"(?!(?:de[mnrs]|das|einem?|eigenem|la|le|il|un|une|und|oder|et|ou|e|o|e-?mail[\w-]*)\b)"
+# Konto fw-kaelte, Passwort ...
+_USER_BEFORE = _re(
+    r"(?<![\w-])(?:konto|kunde|name|rolle\s+\w+|compte|nom|anmeldung\s+als|mit|benutzer(?:namen?)?|login|account|username"
+    rf"|utente(?:\s+di\s+servizio\s+è)?)[ :]{{1,2}}{_NO_USER}(?P<value>[\w.-]+)(?:\s+rein)?[ ,;(]{{1,3}}"
+    rf"(?:\w{{1,12}}[ ,]{{1,2}}){{0,2}}?{PASSWORD}(?!\w)"
+)
+# Passwort admin1234 (Benutzer admin)
+_USER_BEHIND = _re(rf"(?<![\w-]){PASSWORD}[ :]{{1,3}}\S{{4,40}}[ ]?[(,][ ]?{USER}[ :]{{1,2}}(?P<value>[\w.-]+)")
+# username station12, password Nebel-im-Nov
+_WITH_USER = _re(
+    rf"(?<![\w-]){USER}[ :]{{1,3}}{_NO_USER}[\w.@-]{{2,40}}[ ]?[,;/]?[ ]{{1,2}}{PASSWORD}[ :]{{1,3}}(?P<value>[^\s,;<>|]+)"
+    r"(?=[.,;)\s]|$)"
+)
+# Das Passwort fehlt. Es lautet ...
+_TOLD_LATER = _re(
+    rf"(?<![\w-]){PASSWORD}(?!\w)[^.\n]{{0,80}}[.:][^.\n]{{0,60}}?\b(?:es|dieses|il|esso)\s+(?:lautet|heisst|est|è)\s+"
+    r"(?P<value>[^\s,;<>|]+)"
+)
+# mit dem Passwort Alpenrose.
+_SPOKEN = _re(
+    rf"\b(?:mit\s+dem|des|das|dem|avec\s+le|con\s+la|dalla)\s+(?:{PASSWORD}|parola)\s+"
+    r"(?P<value>(?-i:[A-ZÄÖÜÉÈ])[\w-]{4,30}|[a-zà-ü]+(?:-[\wà-ü]+)+)(?=[.,;)]|$|\s(?:und|et|e)\b)"
+)
+_PHRASE = _re(
+    r"\b(?:avec\s+la\s+phrase\s+de\s+passe|mit\s+der\s+passphrase|con\s+la\s+frase\s+\w+)\s+"
+    r"(?P<value>[\w'’]+(?:\s[\w'’]+){2,8})(?=[.,;]|$)"
+)
+_NAMED = (_USER_BEFORE, _USER_BEHIND, _WITH_USER, _TOLD_LATER, _SPOKEN, _PHRASE)
+
+SHARED_STEMS = _stems("geschützt blattschutz freigabelink protég protett ssid schluessel jeton api login credenziali")
+_LOCK_STEMS = _stems(
+    "tor tür lift tresor schranke poller einfahrt parkdienst dachluke zutritt schleuse zahlen alarm brandmelde gegensprech "
+    "tastatur tastenfeld tableau bedienfeld steuerung schlüssel anlage kasten boîte port borne barri coffre cadenas digicode "
+    "clavier ascens régulateur cancello cassetta lucchetto sbarra allarme quadro tastiera serratura"
+)
+
+
+def near_passwords(text: str) -> Iterator[tuple[int, int]]:
+    """Words built like a password in a sentence about one, and user names beside it."""
+    for regex in _NAMED:
+        for match in regex.finditer(text):
+            start, end = match.span("value")
+            while end > start + 1 and text[end - 1] in ".,;:)":
+                end -= 1
+            if is_value(text, start, end):
+                yield start, end
+    if not (_PASSWORD.search(text) or _SHARED.search(text)):
+        return
+    for sentence in _SENTENCE.finditer(text):
+        within = sentence.span()
+        if (_PASSWORD.search(text, *within) or _SHARED.search(text, *within)) and not _DEMANDS.search(text, *within):
+            for word in _BUILT.finditer(text, *within):
+                if is_value(text, *word.span()) and _is_built(word[0]):
+                    yield word.span()
+
+
+def near_locks(text: str, plain: str) -> Iterator[tuple[int, int]]:
+    """The numbers that open what stands within 160 characters before them, or 60 behind; ``plain`` is in lower case."""
+    if not _DIGITS.search(text) or not any(stem in plain for stem in _LOCK_STEMS):
+        return
+    for regex in (_TOLD, _TYPED):
+        for match in regex.finditer(text):
+            low, high = match.span("value")
+            no_code = _YEAR.fullmatch(match["value"]) or _NO_LOCK_NUMBER.match(text, high)
+            if not no_code and _OPENS.search(text, max(0, low - 160), high + 60):
+                yield low, high
+
+
+def _is_built(word: str) -> bool:
+    """Letters with digits or symbols, five and more; no term, file, date or amount."""
+    odd = any(c.isdigit() for c in word) or any(c in "!#$%&*+=?~§_" for c in word[1:-1])
+    quoted = word[0] in '"«„“‹'
+    return (
+        len(word) >= 5
+        and odd
+        and not quoted
+        and any(c.isalpha() for c in word)
+        and not (_TERM.fullmatch(word) or _LABEL_IN.search(word))
+    )
