@@ -80,7 +80,7 @@ NETWORKS = (
     ),
 )
 _PASSWORD_HEAD = _re(rf"{PASSWORD}(?:[ ]?\([^()]*\))?[ ]?:?")
-_USER_HEAD = _re(rf"{USER}(?:[ ]?\([^()]*\))?[ ]?:?")
+_USER_HEAD = _re(rf"(?:{USER}|konto|kürzel|name|compte|nom|conto)(?:[ ]?\([^()]*\))?[ ]?:?")
 _SAME = _re(r"(?:wie oben|dito|idem|come sopra|voir ci-dessus|id\.|\"|-+|–|—|)")
 
 

@@ -8,7 +8,7 @@ Sentences that demand ("muss", "mindestens") describe passwords and hold none.
 import re
 from collections.abc import Iterator
 
-from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, is_value
+from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, is_value, secret, stems
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
 
 
@@ -19,10 +19,6 @@ def _re(source: str) -> re.Pattern[str]:
 def _any(text: str) -> str:
     """An alternative of the words of ``text``; "_" stands for a blank."""
     return "|".join(word.replace("_", r"\s+") for word in text.split())
-
-
-def _stems(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 # A full stop ends a sentence before a blank and a capital; those of "Nr. 12" and "Sommer.2023" do not. So does a line.
@@ -48,45 +44,54 @@ _PART = _any(
 _TERM = _re(
     rf"(?:{_STANDARD}|{_PART})[-_ ./]?[\dX][\d.:/+-]{{0,8}}[a-z]?(?:-?(?:PSK|GCM|CBC))?"
     r"|\w{0,3}\d[A-Z]|[A-Z]{1,4}-?\d{1,4}|\d+(?:[.,]\d+)?(?:[a-zµ°²³%]{1,3}|bit|uhr)|[\d.,'’:/-]+(?:er|ten?|[a-z])?"
-    r"|argon2\w*|pbkdf2|bcrypt|scrypt|[23]d-?\w*|[23]fa|\w[24]\w"
-    r"|\S+\.(?:pdf|docx?|xls[xm]?|zip|dwg|dxf|ifc|crbx?|01s|html?|png|jpe?g|csv|xml|json)"
+    r"|argon2\w*|\w*25519|pbkdf2|bcrypt|scrypt|[23]d-?\w*|[23]fa|\w[24]\w"
+    r"|\S+\.(?:ch|com|net|org|local|swiss|li|de|fr|it|pdf|docx?|xls[xm]?|zip|dwg|dxf|ifc|crbx?|01s|html?|png|jpe?g|csv|xml|json)"
 )
 _SHARED = _re(
     r"blattschutz|freigabelink|(?:link|ordner|datei|archiv|cloud|tabelle|makro)\w*\b[^.]{0,60}geschützt"
     r"|geschützt\b[^.]{0,60}(?:öffnen|eingeben|entsperren)|(?:partage|lien|dossier|archive|fichier)\b[^.]{0,60}protég"
-    r"|(?:cartella|link|archivio|file)\b[^.]{0,60}protett|\bjeton\b|chiave api|clé (?:d['’])?api|api-?(?:key|schlüssel)"
-    r"|(?:wlan|wi-?fi|ssid)\b[^.]{0,60}(?:schlüssel|schluessel|verbinden|clé|chiave|key)"
+    r"|(?:cartella|link|archivio|file)\b[^.]{0,60}protett|\bjeton\b|chiave api|clé (?:d['’])?api"
+    r"|api-?(?:key|schlüssel)|\bs?ftp\b|planserver|planablage"
+    r"|(?:wlan|wi-?fi|ssid)\b[^.]{0,60}(?:schlüssel|schluessel|verbinden|clé|chiave|key|:)"
 )
 _PASSWORD = _re(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|credenziali)(?!\w)")
 _LABEL_IN = _re("schlüssel|passwor|kennwor|code$|login")
 _BUILT = lazy_pattern(rf"(?<![\w/@.:-]){QUOTED}|(?<![\w/@.:#-])\w[\w!#$%&*+=?@~^§.-]*[\w!#$%&*+=?~§](?![\w/@])")
 
-_OPENED = _any(
-    "tor tore tors türe? türen rolltor bautor einfahrt einfahrtscode lift tresor schranke poller parkdienst dachluke zutritt "
-    "schleuse zahlenschloss zahlencode alarm alarmanlage alarmzentrale brandmelde\\w* gegensprech\\w* tastatur tastenfeld "
-    "tableau bedienfeld steuerung schlüssel-?(?:safe|box|tresor|rohr|depot|kasten|kassette|schrank) türcode torcode türöffner "
-    "portail porte portillon borne barrière coffret coffre cadenas digicode clavier ascenseur régulateur alarme boîte_à_clés? "
-    "cancello porta cassetta lucchetto sbarra barriera allarme ascensore quadro_di_comando tastiera serratura"
+_LOCK = _any(
+    "zahlenschloss vorhängeschloss zahlencode türcode torcode einfahrtscode safecode tresorcode digicode cadenas lucchetto"
 )
-_OPENS = _re(rf"\b(?:{_OPENED})\b|(?<=\w)(?:türe?|tor|anlage|schranke|kasten)\b")
+_OPENED = _any(
+    "tor tore tors türe? türen rolltor bautor einfahrt lift tresor schranke barriere poller parkdienst dachluke zutritt schleuse "
+    "drehkreuz alarm alarmanlage alarmzentrale brandmelde\\w* gegensprech\\w* tastatur tastenfeld tableau codetableau bedienfeld "
+    "bedienpanel bedienteil steuerung türöffner schlüssel schlüssel-?(?:safe|box|tresor|rohr|depot|kasten|kassette|schrank) "
+    "portail porte portillon borne barrière tourniquet interphone coffret coffre clavier ascenseur régulateur alarme "
+    "boîte_à_clés? boîtier armoire_de_commande cancello porta cassetta sbarra barriera tornello citofono allarme ascensore "
+    "quadro_di_comando tastiera serratura"
+)
+_OPENS = _re(rf"\b(?:{_LOCK}|{_OPENED})\b|(?<=\w)(?:türe?|tor|anlage|schranke|kasten|pin)\b")
+_SAYS = _any("ist lautet heisst gilt neu est passe_à devient c['’]est_le è cambiato_in diventa")
 _TELLS = (
-    r"(?:mit(?:\s+(?:der\s+eingabe|de[mr]\s+code))?|eingabe(?:\s+von)?|(?:zahlen|tür|tor|einfahrts)?code"
-    r"|codes?(?:\s+\w{1,12}|(?:\s+[\w'’]{1,12}){1,3}(?=[ ]?:))|tastatur\s+\w{1,12},"
-    r"|réglée?s?\s+sur|con\s+il\s+codice|[–-](?=[ ]C[ ]\d)|"
+    r"(?:mit(?:\s+(?:der\s+eingabe|de[mr]\s+(?:code|nummer|zahl)))?|eingabe(?:\s+von)?|bitte|gilt|"
+    rf"(?:(?:\w*code|codes|codice|kombination|combinaison|combinazione|nip|\w*pin)(?:[^.,;:\n]{{0,40}}?\b(?:{_SAYS})"
+    r"|\s+[^\W\d]{1,12}|[^.,;:\d\n]{1,30}(?=[ ]?:))?)"
+    r"|tastatur\s+\w{1,12},|(?:eingestellt|gestellt|gesetzt)\s+auf|réglée?s?\s+sur|avec(?:\s+le(?:\s+code)?)?"
+    r"|con(?:\s+il(?:\s+codice)?)?|[–-](?=[ ]C[ ]\d)|c['’]est\s+le|"
     + _any(
-        "lautet heisst kombination einstellung auf ist haben_wir tippen wählen avec combinaison sur resté taper tapez est "
-        "composer composez saisir saisissez codice combinazione con digitando digitare inserendo inserire è attualmente aktuell"
+        "lautet heisst einstellung haben_wir tippen wählen resté taper tapez composer composez saisir saisissez digitando "
+        "digitare inserendo inserire attualmente aktuell"
     )
     + ")"
 )
 _NUMBER = rf"(?:{DIGITS}|(?:C[ ])?[A-Z]?\d{{4,6}}[A-Z#]?(?!\w)|\d{{3,6}}\b)"
 _TOLD = _re(rf"(?<![\w-]){_TELLS}[ ]?[:=(]?[ ]{{0,3}}(?P<value>{_NUMBER})")
 _TYPED = _re(
-    rf"(?<![\w.,/-])(?P<value>{_NUMBER})[ ](?:"
-    + _any("eingeben eintippen drücken wählen unscharf scharf geöffnet freigegeben entsperrt")
+    rf"(?<![\w.,/-])(?P<value>{_NUMBER})[ ](?:(?:zu|und\s+dann|puis|poi)[ ])?(?:"
+    + _any("öffnen eingeben eintippen drücken wählen unscharf scharf geöffnet freigegeben entsperrt")
     + ")"
 )
-# Measures, times, money, and numbers that go on.
+_ON_LOCK = _re(rf"(?<![\w-])(?:{_LOCK})[ :]{{1,3}}(?P<value>\d(?:-\d){{2,5}}|{_NUMBER})")
+# Measures, times, money, numbers that go on, and how many of something.
 _NO_LOCK_NUMBER = _re(
     r"\s?(?:(?:"
     + _any(
@@ -94,15 +99,16 @@ _NO_LOCK_NUMBER = _re(
         "Stunden Tage Jahre pièces cycles personnes minutes secondes heures jours ans pezzi cicli persone minuti secondi ore "
         "giorni anni"
     )
-    + r")\b|m[²³]|°|%|Fr\.|[.,:/'’-]\d)"
+    + r")\b|m[²³]|°|%|Fr\.|[.,:/'’-]\d|[ ](?-i:[A-ZÄÖÜ])[\w-]{2,})"
 )
 _DIGITS = lazy_pattern(r"\d(?:[ -]?\d){2}")
 _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 
+_BUILT_TOKEN = r"(?=[^\s,;]*[a-zà-ü])(?=[^\s,;]*[\d!#$%&*+=?~_.-])[^\s,;]{4,40}"
 _NO_USER = r"(?!(?:de[mnrs]|das|einem?|eigenem|la|le|il|un|une|und|oder|et|ou|e|o|e-?mail[\w-]*)\b)"
 # Konto fw-kaelte, Passwort ...
 _USER_BEFORE = _re(
-    r"(?<![\w-])(?:konto|kunde|name|rolle\s+\w+|compte|nom|anmeldung\s+als|mit|benutzer(?:namen?)?|login|account|username"
+    r"(?<![\w-])(?:konto|kunde|name|kürzel|kennung|rolle\s+\w+|compte|nom|anmeldung\s+als|mit|benutzer(?:namen?)?|login|account|username"
     rf"|utente(?:\s+di\s+servizio\s+è)?)[ :]{{1,2}}{_NO_USER}(?P<value>[\w.-]+)(?:\s+rein)?[ ,;(]{{1,3}}"
     rf"(?:\w{{1,12}}[ ,]{{1,2}}){{0,2}}?{PASSWORD}(?!\w)"
 )
@@ -127,13 +133,35 @@ _PHRASE = _re(
     r"\b(?:avec\s+la\s+phrase\s+de\s+passe|mit\s+der\s+passphrase|con\s+la\s+frase\s+\w+)\s+"
     r"(?P<value>[\w'’]+(?:\s[\w'’]+){2,8})(?=[.,;]|$)"
 )
-_NAMED = (_USER_BEFORE, _USER_BEHIND, _WITH_USER, _TOLD_LATER, _SPOKEN, _PHRASE)
+# Zugang zum Leitsystem (nur lesend): glt-view / Heizung08
+_ACCESS = (
+    r"(?<![\w-])(?:\w*zugang|zugriff|\w*zugangsdaten|login|anmeldung|konto|accès|connexion|identifiants|accesso|credenziali)\b"
+    r"[^:;\n]{0,80}:[ ]{1,3}"
+)
+_AND = r"[ ]{1,2}(?:/|\||und|et|e|passw\.|pw)[ ]{1,2}"
+PAIRS = (
+    secret(rf"{_ACCESS}(?P<value>[^\s,;/]{{3,40}}){_AND}{_BUILT_TOKEN}", is_value),
+    secret(rf"{_ACCESS}[^\s,;/]{{3,40}}{_AND}(?P<value>{_BUILT_TOKEN})", is_value),
+    secret(rf"(?<![\w-])zugangsdaten[ :]{{1,2}}[^\s,;/]{{3,40}}{_AND}(?P<value>{_BUILT_TOKEN})", is_value),
+)
+# mit dem Passwort hochwasser öffnen; mot de passe assainissement.
+_PLAIN = _re(
+    rf"(?<![\w-]){PASSWORD}[ ](?!\w*(?:en|t|lich|bar|ig|isch|los|sam|haft|end|er|es|é|ée|és|ées|oire|aire|able|ible|ato|ata|ati"
+    r"|are|ere|ire|oria|orio|abile|iva|ivo|uta|ita)\b)(?P<value>(?-i:[a-zäöüàéè]){5,20})"
+    r"(?=[.;]|,|$|[ ](?:öffnen|geöffnet|entsperren|versehen|geschützt)\b)"
+)
+_NAMED = (_PLAIN, _USER_BEFORE, _USER_BEHIND, _WITH_USER, _TOLD_LATER, _SPOKEN, _PHRASE)
 
-SHARED_STEMS = _stems("geschützt blattschutz freigabelink protég protett ssid schluessel jeton api login credenziali")
-_LOCK_STEMS = _stems(
-    "tor tür lift tresor schranke poller einfahrt parkdienst dachluke zutritt schleuse zahlen alarm brandmelde gegensprech "
-    "tastatur tastenfeld tableau bedienfeld steuerung schlüssel anlage kasten boîte port borne barri coffre cadenas digicode "
-    "clavier ascens régulateur cancello cassetta lucchetto sbarra allarme quadro tastiera serratura"
+SHARED_STEMS = stems(
+    "geschützt blattschutz freigabelink protég protett ssid schluessel jeton api login zugangsdaten identifiants credenziali "
+    "ftp planserver planablage"
+)
+PAIR_STEMS = stems("zugang zugriff login anmeldung konto accès connexion identifiants accesso credenziali")
+_LOCK_STEMS = stems(
+    "tor tür lift tresor schranke barrier poller einfahrt parkdienst dachluke zutritt schleuse drehkreuz schloss zahlen alarm "
+    "brandmelde gegensprech tastatur tastenfeld tableau bedien steuerung schlüssel anlage kasten boîte port borne tourniquet "
+    "interphon armoire coffre cadenas digicode clavier ascens régulateur cancello cassetta lucchetto sbarra tornello citofono "
+    "allarme quadro tastiera serratura"
 )
 
 
@@ -160,11 +188,11 @@ def near_locks(text: str, plain: str) -> Iterator[tuple[int, int]]:
     """The numbers that open what stands within 160 characters before them, or 60 behind; ``plain`` is in lower case."""
     if not _DIGITS.search(text) or not any(stem in plain for stem in _LOCK_STEMS):
         return
-    for regex in (_TOLD, _TYPED):
+    for regex in (_ON_LOCK, _TOLD, _TYPED):
         for match in regex.finditer(text):
             low, high = match.span("value")
-            no_code = _YEAR.fullmatch(match["value"]) or _NO_LOCK_NUMBER.match(text, high)
-            if not no_code and _OPENS.search(text, max(0, low - 160), high + 60):
+            year = _YEAR.fullmatch(match["value"]) and "cod" not in match[0].lower()
+            if not year and not _NO_LOCK_NUMBER.match(text, high) and _OPENS.search(text, max(0, low - 160), high + 60):
                 yield low, high
 
 

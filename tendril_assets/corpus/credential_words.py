@@ -11,15 +11,16 @@ from tendril_assets.corpus.personal_patterns import Pattern
 
 PASSWORD = (
     r"(?:(?:\w+-?)?(?:pass(?:wort|word|wörter|wd|phrase|code)|kennwort|zugangswort)(?:e?s)?"
-    r"|(?:p[ ]?a[ ]?s[ ]?s[ ]?w[ ]?o[ ]?r[ ]?[td]|k[ ]?e[ ]?n[ ]?n[ ]?w[ ]?o[ ]?r[ ]?t)|kennw\.|mdp|psw"
+    r"|(?:p[ ]?a[ ]?s[ ]?s[ ]?w[ ]?o[ ]?r[ ]?[td]|k[ ]?e[ ]?n[ ]?n[ ]?w[ ]?o[ ]?r[ ]?t)|kennw\.|passw\.|losung|mdp|psw"
     r"|m[ ]?ots?[ ]{0,2}de[ ]{0,2}pas[ ]?se|(?:mot|phrase)\s{1,12}de\s{1,12}passe"
     r"|parola\s{1,12}d['’]ordine|parola\s{1,12}chiave|frase\s{1,12}(?:d['’]accesso|segreta)"
     r"|(?:WLAN|Wi-?Fi|WPA[23]?|Netzwerk)-?(?:schlüssel|key)|clé\s{1,12}(?:wi-?fi|wpa[23]?|réseau)"
     r"|chiave\s{1,12}(?:wi-?fi|wpa[23]?|di\s{1,12}rete)|code\s{1,12}wi-?fi|PWD?(?=[:= ]))"
 )
 CODE = (
-    r"(?:(?:zugangs|zutritts|zufahrts|einwahl|kenn|tür|tor|schranken|safe|schlüssel(?:safe|box|tresor|depot)|tresor|alarm"
-    r"|pin|puk|freischalt|freigabe|aktivierungs|bestätigungs|einmal|zahlen|(?:sms-)?ersatz|sms"
+    r"(?:(?:tür|tor|schranken|safe|schlüssel(?:safe|box|tresor|depot)|tresor|service|bediener|zahlen)-?(?:code|pin)"
+    r"|(?:zugangs|zutritts|zufahrts|einwahl|kenn|alarm"
+    r"|pin|puk|freischalt|freigabe|aktivierungs|bestätigungs|einmal|(?:sms-)?ersatz|sms"
     r"|teilnehmer|zugriffs"
     r"|sicherheits|event|meeting|konferenz)-?(?:code|kennung|daten|nummer|kennnummer|schlüssel)|(?:\w+-)?PIN(?:-?Code)?|PUK"
     r"|kennung(?=[ ]?:[ ]?\S*\d)|NIP|digicode"
@@ -100,6 +101,11 @@ _ENVELOPE = lazy_pattern(
 DIGITS = r"\d{2,4}(?:[ -]\d{2,4}){1,3}(?![\w.,]\d)|\d(?:[ -]\d){3,7}(?!\w)"
 VALUE = rf"(?P<value>{QUOTED}|[^\s,;<>|]+)"
 CODE_VALUE = rf"(?P<value>{QUOTED}|{DIGITS}|[^\s,;<>|]+)"
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """Signs of a group of patterns; "_" stands for a blank."""
+    return tuple(stem.replace("_", " ") for stem in text.split())
 
 
 def secret(source: str, accept: Callable[[str, int, int], bool] | None = None) -> Pattern:

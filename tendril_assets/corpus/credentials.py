@@ -14,7 +14,7 @@ from tendril_assets.corpus.credential_places import (
     NETWORKS,
     find_in_tables,
 )
-from tendril_assets.corpus.credential_vicinity import SHARED_STEMS, near_locks, near_passwords
+from tendril_assets.corpus.credential_vicinity import PAIR_STEMS, PAIRS, SHARED_STEMS, near_locks, near_passwords
 from tendril_assets.corpus.credential_words import (
     CODE,
     CODE_VALUE,
@@ -28,6 +28,7 @@ from tendril_assets.corpus.credential_words import (
     behind_colon,
     is_value,
     secret,
+    stems,
     user_behind_colon,
 )
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
@@ -55,35 +56,11 @@ PASSWORDS = Group(
         secret(rf"(?<![\w-]){PASSWORD}(?!\w){SOFT}{VALUE}", behind_blank),
         *AROUND_PASSWORDS,
     ),
-    (
-        *(
-            "passw",
-            "passphrase",
-            "passcode",
-            "pass wor",
-            "asswor",
-            "p a s s",
-            "kennw",
-            "k e n n",
-            "enn wor",
-            "zugangswor",
-        ),
-        *(
-            "mdp",
-            "psw",
-            "ot de pas",
-            "ots de pas",
-            "phrase de passe",
-            "parola",
-            "frase",
-            "wlan",
-            "wifi",
-            "wi-fi",
-            "wpa",
-        ),
-        *("netzwerks", "netzwerk-s", "netzwerkk", "netzwerk-k", "clé ", "chiave ", "pw"),
-        *SHARED_STEMS,
-    ),
+    stems(
+        "passw passphrase passcode pass_wor asswor p_a_s_s kennw k_e_n_n enn_wor zugangswor losung mdp psw ot_de_pas ots_de_pas "
+        "phrase_de_passe parola frase wlan wifi wi-fi wpa netzwerks netzwerk-s netzwerkk netzwerk-k clé_ chiave_ pw"
+    )
+    + SHARED_STEMS,
 )
 GROUPS = (
     PASSWORDS,
@@ -98,11 +75,13 @@ GROUPS = (
     Group(
         (
             secret(
-                r"\b(?:(?:meeting|webinar|konferenz|besprechungs|sitzungs)-?(?:id|nummer|kennnummer)|id(?:entifiant)?\s{1,12}(?:de\s{1,12})?(?:réunion"
-                r"|riunione|conférence|conferenza))[ \t]{0,12}:?[ \t]{0,12}(?P<value>\d{3,4}(?:[ -]?\d{1,4}){2,3})(?!\d)"
+                r"\b(?:(?:zoom|teams|webex|réunion|riunione)\b[^.\n]{0,40}?\bid|konferenzraum"
+                r"|numéro\s{1,12}de\s{1,12}(?:conférence|réunion)"
+                r"|(?:meeting|webinar|konferenz|besprechungs|sitzungs)-?(?:id|nummer|kennnummer)|id(?:entifiant)?\s{1,12}(?:de\s{1,12})?(?:réunion"
+                r"|riunione|conférence|conferenza))[ \t]{0,12}:?[ \t]{0,12}(?P<value>\d{3,4}(?:[ -]?\d{1,4}){1,3}|\d{6,12})(?!\d)"
             ),
         ),
-        ("meeting", "webinar", "konferenz", "besprechungs", "sitzungs", "réunion", "riunione", "conf"),
+        stems("zoom teams webex meeting webinar konferenz besprechungs sitzungs réunion riunione conf"),
     ),
     Group(
         (
@@ -145,6 +124,7 @@ GROUPS = (
         ("eyj", "sk-", "ghp_", "gho_", "xox", "akia", "aiza", "private key"),
     ),
     Group(NETWORKS, NETWORK_STEMS),
+    Group(PAIRS, PAIR_STEMS),
 )
 
 

@@ -97,7 +97,7 @@ class _Open(frozenset):
 def test_signs_hide_no_match():
     lines = [
         line
-        for name in ("personal_data", "credentials", "credentials_second")
+        for name in ("personal_data", "credentials", "credentials_second", "credentials_third")
         for line in _lines(LABELLED / f"{name}.jsonl")
     ]
     texts = [json.loads(line)["text"] for line in lines]
