@@ -1,6 +1,6 @@
 """Words that announce a credential, what joins them to its value, and what a value looks like.
 
-Sources of patterns, to be read with IGNORECASE; German, French and Italian, as they stand in tenders and their annexes.
+Sources of patterns, to be read with IGNORECASE; German, French and Italian, as they stand in specifications and their annexes.
 """
 
 import re
