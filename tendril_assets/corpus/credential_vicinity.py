@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, is_value, secret, stems
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
+from tendril_assets.corpus.signs import Signs
 
 
 def _re(source: str) -> re.Pattern[str]:
@@ -58,18 +59,24 @@ _PASSWORD = _re(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|crede
 _LABEL_IN = _re("schlüssel|passwor|kennwor|code$|login")
 _BUILT = lazy_pattern(rf"(?<![\w/@.:-]){QUOTED}|(?<![\w/@.:#-])\w[\w!#$%&*+=?@~^§.-]*[\w!#$%&*+=?~§](?![\w/@])")
 
-_LOCK = _any(
-    "zahlenschloss vorhängeschloss zahlencode türcode torcode einfahrtscode safecode tresorcode digicode cadenas lucchetto"
+_LOCK = (
+    "zahlenschloss vorhängeschloss zahlencode türcode torcode einfahrtscode safecode tresorcode digicode cadenas lucchetto "
+    "servicecode servicepin"
 )
-_OPENED = _any(
-    "tor tore tors türe? türen rolltor bautor einfahrt lift tresor schranke barriere poller parkdienst dachluke zutritt schleuse "
-    "drehkreuz alarm alarmanlage alarmzentrale brandmelde\\w* gegensprech\\w* tastatur tastenfeld tableau codetableau bedienfeld "
-    "bedienpanel bedienteil steuerung türöffner schlüssel schlüssel-?(?:safe|box|tresor|rohr|depot|kasten|kassette|schrank) "
-    "portail porte portillon borne barrière tourniquet interphone coffret coffre clavier ascenseur régulateur alarme "
-    "boîte_à_clés? boîtier armoire_de_commande cancello porta cassetta sbarra barriera tornello citofono allarme ascensore "
-    "quadro_di_comando tastiera serratura"
+_OPENED = (
+    "tor tore tors türe tür türen rolltor bautor werktor hoftor einfahrtstor garagentor hallentor gittertor schiebetor einfahrt "
+    "lift aufzug tresor schranke schranken barriere poller parkdienst dachluke zutritt schleuse drehkreuz alarm alarmanlage "
+    "alarmzentrale brandmeldeanlage brandmeldezentrale gegensprechanlage tastatur tastenfeld tableau codetableau bedienfeld "
+    "bedienpanel bedienteil türöffner schlüssel schlüsselsafe schlüsselbox schlüsseltresor schlüsselrohr schlüsseldepot "
+    "schlüsselkasten schlüsselkassette schlüsselschrank portail porte portillon borne barrière tourniquet interphone coffret "
+    "coffre clavier ascenseur régulateur alarme boîte boîtier armoire cancello porta cassetta sbarra barriera tornello citofono "
+    "allarme ascensore quadro tastiera serratura"
 )
-_OPENS = _re(rf"\b(?:{_LOCK}|{_OPENED})\b|(?<=\w)(?:türe?|tor|anlage|schranke|kasten|pin)\b")
+_LOCK_WORDS = frozenset(
+    written for word in f"{_LOCK} {_OPENED}".split() for written in (word, word.capitalize(), word.upper())
+)
+_DOORS = ("türe", "tür ", "tür,", "tür.")
+_OPENS = _re(rf"\b(?:{_any(_LOCK)}|{_any(_OPENED)})\b|(?<=\w)türe?\b")
 _SAYS = _any("ist lautet heisst gilt neu est passe_à devient c['’]est_le è cambiato_in diventa")
 _TELLS = (
     r"(?:mit(?:\s+(?:der\s+eingabe|de[mr]\s+(?:code|nummer|zahl)))?|eingabe(?:\s+von)?|bitte|gilt|"
@@ -90,7 +97,7 @@ _TYPED = _re(
     + _any("öffnen eingeben eintippen drücken wählen unscharf scharf geöffnet freigegeben entsperrt")
     + ")"
 )
-_ON_LOCK = _re(rf"(?<![\w-])(?:{_LOCK})[ :]{{1,3}}(?P<value>\d(?:-\d){{2,5}}|{_NUMBER})")
+_ON_LOCK = _re(rf"(?<![\w-])(?:{_any(_LOCK)})[ :]{{1,3}}(?P<value>\d(?:-\d){{2,5}}|{_NUMBER})")
 # Measures, times, money, numbers that go on, and how many of something.
 _NO_LOCK_NUMBER = _re(
     r"\s?(?:(?:"
@@ -107,31 +114,39 @@ _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 _BUILT_TOKEN = r"(?=[^\s,;]*[a-zà-ü])(?=[^\s,;]*[\d!#$%&*+=?~_.-])[^\s,;]{4,40}"
 _NO_USER = r"(?!(?:de[mnrs]|das|einem?|eigenem|la|le|il|un|une|und|oder|et|ou|e|o|e-?mail[\w-]*)\b)"
 # Konto fw-kaelte, Passwort ...
-_USER_BEFORE = _re(
+_USER_BEFORE = secret(
     r"(?<![\w-])(?:konto|kunde|name|kürzel|kennung|rolle\s+\w+|compte|nom|anmeldung\s+als|mit|benutzer(?:namen?)?|login|account|username"
     rf"|utente(?:\s+di\s+servizio\s+è)?)[ :]{{1,2}}{_NO_USER}(?P<value>[\w.-]+)(?:\s+rein)?[ ,;(]{{1,3}}"
-    rf"(?:\w{{1,12}}[ ,]{{1,2}}){{0,2}}?{PASSWORD}(?!\w)"
+    rf"(?:\w{{1,12}}[ ,]{{1,2}}){{0,2}}?{PASSWORD}(?!\w)",
+    is_value,
 )
 # Passwort admin1234 (Benutzer admin)
-_USER_BEHIND = _re(rf"(?<![\w-]){PASSWORD}[ :]{{1,3}}\S{{4,40}}[ ]?[(,][ ]?{USER}[ :]{{1,2}}(?P<value>[\w.-]+)")
+_USER_BEHIND = secret(
+    rf"(?<![\w-]){PASSWORD}[ :]{{1,3}}\S{{4,40}}[ ]?[(,][ ]?{USER}[ :]{{1,2}}(?P<value>[\w.-]+)",
+    is_value,
+)
 # username station12, password Nebel-im-Nov
-_WITH_USER = _re(
+_WITH_USER = secret(
     rf"(?<![\w-]){USER}[ :]{{1,3}}{_NO_USER}[\w.@-]{{2,40}}[ ]?[,;/]?[ ]{{1,2}}{PASSWORD}[ :]{{1,3}}(?P<value>[^\s,;<>|]+)"
-    r"(?=[.,;)\s]|$)"
+    r"(?=[.,;)\s]|$)",
+    is_value,
 )
 # Das Passwort fehlt. Es lautet ...
-_TOLD_LATER = _re(
+_TOLD_LATER = secret(
     rf"(?<![\w-]){PASSWORD}(?!\w)[^.\n]{{0,80}}[.:][^.\n]{{0,60}}?\b(?:es|dieses|il|esso)\s+(?:lautet|heisst|est|è)\s+"
-    r"(?P<value>[^\s,;<>|]+)"
+    r"(?P<value>[^\s,;<>|]+)",
+    is_value,
 )
 # mit dem Passwort Alpenrose.
-_SPOKEN = _re(
+_SPOKEN = secret(
     rf"\b(?:mit\s+dem|des|das|dem|avec\s+le|con\s+la|dalla)\s+(?:{PASSWORD}|parola)\s+"
-    r"(?P<value>(?-i:[A-ZÄÖÜÉÈ])[\w-]{4,30}|[a-zà-ü]+(?:-[\wà-ü]+)+)(?=[.,;)]|$|\s(?:und|et|e)\b)"
+    r"(?P<value>(?-i:[A-ZÄÖÜÉÈ])[\w-]{4,30}|[a-zà-ü]+(?:-[\wà-ü]+)+)(?=[.,;)]|$|\s(?:und|et|e)\b)",
+    is_value,
 )
-_PHRASE = _re(
+_PHRASE = secret(
     r"\b(?:avec\s+la\s+phrase\s+de\s+passe|mit\s+der\s+passphrase|con\s+la\s+frase\s+\w+)\s+"
-    r"(?P<value>[\w'’]+(?:\s[\w'’]+){2,8})(?=[.,;]|$)"
+    r"(?P<value>[\w'’]+(?:\s[\w'’]+){2,8})(?=[.,;]|$)",
+    is_value,
 )
 # Zugang zum Leitsystem (nur lesend): glt-view / Heizung08
 _ACCESS = (
@@ -145,50 +160,45 @@ PAIRS = (
     secret(rf"(?<![\w-])zugangsdaten[ :]{{1,2}}[^\s,;/]{{3,40}}{_AND}(?P<value>{_BUILT_TOKEN})", is_value),
 )
 # mit dem Passwort hochwasser öffnen; mot de passe assainissement.
-_PLAIN = _re(
+_PLAIN = secret(
     rf"(?<![\w-]){PASSWORD}[ ](?!\w*(?:en|t|lich|bar|ig|isch|los|sam|haft|end|er|es|é|ée|és|ées|oire|aire|able|ible|ato|ata|ati"
     r"|are|ere|ire|oria|orio|abile|iva|ivo|uta|ita)\b)(?P<value>(?-i:[a-zäöüàéè]){5,20})"
-    r"(?=[.;]|,|$|[ ](?:öffnen|geöffnet|entsperren|versehen|geschützt)\b)"
+    r"(?=[.;]|,|$|[ ](?:öffnen|geöffnet|entsperren|versehen|geschützt)\b)",
+    is_value,
 )
-_NAMED = (_PLAIN, _USER_BEFORE, _USER_BEHIND, _WITH_USER, _TOLD_LATER, _SPOKEN, _PHRASE)
+BESIDE_PASSWORDS = (_PLAIN, _USER_BEFORE, _USER_BEHIND, _WITH_USER, _TOLD_LATER, _SPOKEN, _PHRASE)
 
-SHARED_STEMS = stems(
-    "geschützt blattschutz freigabelink protég protett ssid schluessel jeton api login zugangsdaten identifiants credenziali "
-    "ftp planserver planablage"
+# Of texts about passwords, those without one of these are about something shared.
+_SHARED_STEMS = stems(
+    "geschützt_ geschützt, geschützt. blattschutz freigabelink protég protett ssid schluessel jeton _api api- apik apis apit "
+    "login zugangsdaten identifiants credenziali ftp planserver planablage"
 )
 PAIR_STEMS = stems("zugang zugriff login anmeldung konto accès connexion identifiants accesso credenziali")
-_LOCK_STEMS = stems(
-    "tor tür lift tresor schranke barrier poller einfahrt parkdienst dachluke zutritt schleuse drehkreuz schloss zahlen alarm "
-    "brandmelde gegensprech tastatur tastenfeld tableau bedien steuerung schlüssel anlage kasten boîte port borne tourniquet "
-    "interphon armoire coffre cadenas digicode clavier ascens régulateur cancello cassetta lucchetto sbarra tornello citofono "
-    "allarme quadro tastiera serratura"
-)
 
 
-def near_passwords(text: str) -> Iterator[tuple[int, int]]:
-    """Words built like a password in a sentence about one, and user names beside it."""
-    for regex in _NAMED:
-        for match in regex.finditer(text):
-            start, end = match.span("value")
-            while end > start + 1 and text[end - 1] in ".,;:)":
-                end -= 1
-            if is_value(text, start, end):
-                yield start, end
-    if not (_PASSWORD.search(text) or _SHARED.search(text)):
+def built_words(text: str, plain: str, *, of_passwords: bool) -> Iterator[tuple[int, int]]:
+    """Words built like a password in a sentence about one or about something shared.
+
+    ``plain`` is the text in lower case with single blanks; ``of_passwords``: it has a word for a password.
+    """
+    if not (of_passwords or any(map(plain.__contains__, _SHARED_STEMS))):
+        return
+    words = [word.span() for word in _BUILT.finditer(text) if is_value(text, *word.span()) and _is_built(word[0])]
+    if not words:
         return
     for sentence in _SENTENCE.finditer(text):
-        within = sentence.span()
-        if (_PASSWORD.search(text, *within) or _SHARED.search(text, *within)) and not _DEMANDS.search(text, *within):
-            for word in _BUILT.finditer(text, *within):
-                if is_value(text, *word.span()) and _is_built(word[0]):
-                    yield word.span()
+        low, high = sentence.span()
+        within = [(start, end) for start, end in words if low <= start < high]
+        about = within and (_PASSWORD.search(text, low, high) or _SHARED.search(text, low, high))
+        if about and not _DEMANDS.search(text, low, high):
+            yield from within
 
 
-def near_locks(text: str, plain: str) -> Iterator[tuple[int, int]]:
-    """The numbers that open what stands within 160 characters before them, or 60 behind; ``plain`` is in lower case."""
-    if not _DIGITS.search(text) or not any(stem in plain for stem in _LOCK_STEMS):
+def lock_numbers(text: str, plain: str, signs: Signs) -> Iterator[tuple[int, int]]:
+    """The numbers that open what stands within 160 characters before them, or 60 behind; ``plain`` as above."""
+    if signs.words.isdisjoint(_LOCK_WORDS) and not any(map(plain.__contains__, _DOORS)):
         return
-    for regex in (_ON_LOCK, _TOLD, _TYPED):
+    for regex in (_ON_LOCK, _TOLD, _TYPED) if _DIGITS.search(text) else ():
         for match in regex.finditer(text):
             low, high = match.span("value")
             year = _YEAR.fullmatch(match["value"]) and "cod" not in match[0].lower()

@@ -14,7 +14,7 @@ from tendril_assets.corpus.credential_places import (
     NETWORKS,
     find_in_tables,
 )
-from tendril_assets.corpus.credential_vicinity import PAIR_STEMS, PAIRS, SHARED_STEMS, near_locks, near_passwords
+from tendril_assets.corpus.credential_vicinity import BESIDE_PASSWORDS, PAIR_STEMS, PAIRS, built_words, lock_numbers
 from tendril_assets.corpus.credential_words import (
     CODE,
     CODE_VALUE,
@@ -47,7 +47,7 @@ class Group:
     words: frozenset[str] = frozenset()
 
     def is_worth_trying(self, plain: str, signs: Signs) -> bool:
-        return signs.has(self.words) or any(stem in plain for stem in self.stems)
+        return signs.has(self.words) or any(map(plain.__contains__, self.stems))
 
 
 PASSWORDS = Group(
@@ -55,21 +55,24 @@ PASSWORDS = Group(
         secret(rf"(?<![\w-]){PASSWORD}(?!\w){STRONG}{VALUE}", behind_colon),
         secret(rf"(?<![\w-]){PASSWORD}(?!\w){SOFT}{VALUE}", behind_blank),
         *AROUND_PASSWORDS,
+        *BESIDE_PASSWORDS,
     ),
+    # In compounds such as "Projektpasswort" the word does not stand at the start.
     stems(
-        "passw passphrase passcode pass_wor asswor p_a_s_s kennw k_e_n_n enn_wor zugangswor losung mdp psw ot_de_pas ots_de_pas "
-        "phrase_de_passe parola frase wlan wifi wi-fi wpa netzwerks netzwerk-s netzwerkk netzwerk-k clé_ chiave_ pw"
-    )
-    + SHARED_STEMS,
+        "asswor asswö assphrase asscode asswd ass_wor p_a_s_s ennwor enn_wor k_e_n_n ot_de_pas ots_de_pas zugangswor wi-fi"
+    ),
+    starts("passw passwort kennw losung mdp psw pw pwd mot phrase parola frase wlan wifi wpa wpa2 wpa3 clé chiave"),
 )
-GROUPS = (
-    PASSWORDS,
+OTHERS = (
     Group(
         (
             secret(rf"(?<![\w-]){CODE}(?!\w){STRONG}{CODE_VALUE}", behind_colon),
             secret(rf"(?<![\w-]){CODE}(?!\w){SOFT}(?:\*[ ])?{CODE_VALUE}", behind_blank),
         ),
-        ("code", "codice", "kennung", "zugangs", "zutritts", "schlüssel", "-pin", "-id", "nummer"),
+        stems(
+            "code codice kennung zugangsd zugangsn zugangss zugangs- zugriffsd zugriffsn zugriffss zugriffs- einwahl kennnummer "
+            "teilnehmern teilnehmer-n sicherheitssch sicherheits-sch alarmn alarm-n -pin -id"
+        ),
         starts("pin pin-code puk nip meeting meetingid webinar konferenz"),
     ),
     Group(
@@ -132,15 +135,16 @@ def find_credentials(text: str, signs: Signs | None = None) -> Iterator[tuple[in
     """Start and end of each value, without its quotation marks; matches of different patterns may overlap."""
     signs = signs or signs_of(text)
     plain = " ".join(text.lower().split())
-    for group in GROUPS:
-        if group.is_worth_trying(plain, signs):
+    of_passwords = PASSWORDS.is_worth_trying(plain, signs)
+    for group in (PASSWORDS, *OTHERS) if of_passwords else OTHERS:
+        if group is PASSWORDS or group.is_worth_trying(plain, signs):
             for one in group.patterns:
                 for start, end in one.find(text):
                     yield _unquoted(text, start, end)
-            if group is PASSWORDS:
-                yield from find_in_tables(text)
-                yield from near_passwords(text)
-    yield from near_locks(text, plain)
+    if of_passwords:
+        yield from find_in_tables(text)
+    yield from built_words(text, plain, of_passwords=of_passwords)
+    yield from lock_numbers(text, plain, signs)
 
 
 def _unquoted(text: str, start: int, end: int) -> tuple[int, int]:
