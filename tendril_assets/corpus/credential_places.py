@@ -4,10 +4,9 @@
 words up to the end of its line.
 """
 
-import re
 from collections.abc import Iterator
 
-from tendril_assets.corpus.credential_words import PASSWORD, QUOTED, STRONG, USER, is_code, is_value, secret
+from tendril_assets.corpus.credential_words import PASSWORD, QUOTED, STRONG, USER, any_case, is_code, is_value, secret
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
 
 _NAMED = r"(?:das|dem|le|la|il|als|comme|come)"
@@ -17,15 +16,9 @@ _PAIR = rf"(?<![\w-]){USER}[ ]?(?:/|\+|&|und|et|e)[ ]?{PASSWORD}[)]?[ ]{{0,4}}(?
 _AND = r"[ ]{0,4}(?:/|\||,|und|resp\.|beziehungsweise|bzw\.|et|e)[ ]{0,4}"
 # Words in lower case or with a number among them: no sentence that begins with a capital and ends with a full stop.
 _PHRASE = r"[^\s|;:]+(?:[ ][^\s|;:.]+){1,7}(?=[ \t]{0,12}(?:[.;|\n]|$))"
-
-
 _SAID_OF_PASSWORDS = lazy_pattern(
     "(?:Pflicht|Bestandteil|Sache|Voraussetzung|Bedingung|Teil|Eigentum|Standard|Vorschrift|Aufgabe|Geheimnis|Thema)"
 )
-
-
-def _re(source: str) -> re.Pattern[str]:
-    return lazy_pattern(source, re.IGNORECASE)
 
 
 def _looks_like_one(text: str, start: int, end: int) -> bool:
@@ -79,9 +72,9 @@ NETWORKS = (
         _phrase,
     ),
 )
-_PASSWORD_HEAD = _re(rf"{PASSWORD}(?:[ ]?\([^()]*\))?[ ]?:?")
-_USER_HEAD = _re(rf"(?:{USER}|konto|kürzel|name|compte|nom|conto)(?:[ ]?\([^()]*\))?[ ]?:?")
-_SAME = _re(r"(?:wie oben|dito|idem|come sopra|voir ci-dessus|id\.|\"|-+|–|—|)")
+_PASSWORD_HEAD = any_case(rf"{PASSWORD}(?:[ ]?\([^()]*\))?[ ]?:?")
+_USER_HEAD = any_case(rf"(?:{USER}|konto|kürzel|name|compte|nom|conto)(?:[ ]?\([^()]*\))?[ ]?:?")
+_SAME = any_case(r"(?:wie oben|dito|idem|come sopra|voir ci-dessus|id\.|\"|-+|–|—|)")
 
 
 def find_in_tables(text: str) -> Iterator[tuple[int, int]]:

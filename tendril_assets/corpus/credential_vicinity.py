@@ -5,16 +5,11 @@ with digits or symbols). A number behind "mit", "Code" or "eingeben" is one wher
 Sentences that demand ("muss", "mindestens") describe passwords and hold none.
 """
 
-import re
 from collections.abc import Iterator
 
-from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, is_value, secret, stems
+from tendril_assets.corpus.credential_words import DIGITS, PASSWORD, QUOTED, USER, any_case, is_value, secret, stems
 from tendril_assets.corpus.lazy_pattern import lazy_pattern
 from tendril_assets.corpus.signs import Signs
-
-
-def _re(source: str) -> re.Pattern[str]:
-    return lazy_pattern(source, re.IGNORECASE)
 
 
 def _any(text: str) -> str:
@@ -24,7 +19,7 @@ def _any(text: str) -> str:
 
 # A full stop ends a sentence before a blank and a capital; those of "Nr. 12" and "Sommer.2023" do not. So does a line.
 _SENTENCE = lazy_pattern(r"(?:[^.\n;!?]|[.;!?](?!\s+[A-ZÄÖÜÀÉÈ«„])(?!\s*$))+[.;!?]?")
-_DEMANDS = _re(
+_DEMANDS = any_case(
     r"\b(?:"
     + _any(
         "muss müssen soll sollen sollte sollten dürfen darf mindestens mind\\. maximal höchstens kann können möglich unterstützt "
@@ -42,21 +37,21 @@ _STANDARD = _any(
 _PART = _any(
     "Teams Zone Ebene Stufe Phase Los Lot Lotto Haus Trakt Register Beilage Annexe Allegato Typ Type Tipo Version Release Rev v"
 )
-_TERM = _re(
+_TERM = any_case(
     rf"(?:{_STANDARD}|{_PART})[-_ ./]?[\dX][\d.:/+-]{{0,8}}[a-z]?(?:-?(?:PSK|GCM|CBC))?"
     r"|\w{0,3}\d[A-Z]|[A-Z]{1,4}-?\d{1,4}|\d+(?:[.,]\d+)?(?:[a-zµ°²³%]{1,3}|bit|uhr)|[\d.,'’:/-]+(?:er|ten?|[a-z])?"
     r"|argon2\w*|\w*25519|pbkdf2|bcrypt|scrypt|[23]d-?\w*|[23]fa|\w[24]\w"
     r"|\S+\.(?:ch|com|net|org|local|swiss|li|de|fr|it|pdf|docx?|xls[xm]?|zip|dwg|dxf|ifc|crbx?|01s|html?|png|jpe?g|csv|xml|json)"
 )
-_SHARED = _re(
+_SHARED = any_case(
     r"blattschutz|freigabelink|(?:link|ordner|datei|archiv|cloud|tabelle|makro)\w*\b[^.]{0,60}geschützt"
     r"|geschützt\b[^.]{0,60}(?:öffnen|eingeben|entsperren)|(?:partage|lien|dossier|archive|fichier)\b[^.]{0,60}protég"
     r"|(?:cartella|link|archivio|file)\b[^.]{0,60}protett|\bjeton\b|chiave api|clé (?:d['’])?api"
     r"|api-?(?:key|schlüssel)|\bs?ftp\b|planserver|planablage"
     r"|(?:wlan|wi-?fi|ssid)\b[^.]{0,60}(?:schlüssel|schluessel|verbinden|clé|chiave|key|:)"
 )
-_PASSWORD = _re(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|credenziali)(?!\w)")
-_LABEL_IN = _re("schlüssel|passwor|kennwor|code$|login")
+_PASSWORD = any_case(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|credenziali)(?!\w)")
+_LABEL_IN = any_case("schlüssel|passwor|kennwor|code$|login")
 _BUILT = lazy_pattern(rf"(?<![\w/@.:-]){QUOTED}|(?<![\w/@.:#-])\w[\w!#$%&*+=?@~^§.-]*[\w!#$%&*+=?~§](?![\w/@])")
 
 _LOCK = (
@@ -76,7 +71,7 @@ _LOCK_WORDS = frozenset(
     written for word in f"{_LOCK} {_OPENED}".split() for written in (word, word.capitalize(), word.upper())
 )
 _DOORS = ("türe", "tür ", "tür,", "tür.")
-_OPENS = _re(rf"\b(?:{_any(_LOCK)}|{_any(_OPENED)})\b|(?<=\w)türe?\b")
+_OPENS = any_case(rf"\b(?:{_any(_LOCK)}|{_any(_OPENED)})\b|(?<=\w)türe?\b")
 _SAYS = _any("ist lautet heisst gilt neu est passe_à devient c['’]est_le è cambiato_in diventa")
 _TELLS = (
     r"(?:mit(?:\s+(?:der\s+eingabe|de[mr]\s+(?:code|nummer|zahl)))?|eingabe(?:\s+von)?|bitte|gilt|"
@@ -91,15 +86,15 @@ _TELLS = (
     + ")"
 )
 _NUMBER = rf"(?:{DIGITS}|(?:C[ ])?[A-Z]?\d{{4,6}}[A-Z#]?(?!\w)|\d{{3,6}}\b)"
-_TOLD = _re(rf"(?<![\w-]){_TELLS}[ ]?[:=(]?[ ]{{0,3}}(?P<value>{_NUMBER})")
-_TYPED = _re(
+_TOLD = any_case(rf"(?<![\w-]){_TELLS}[ ]?[:=(]?[ ]{{0,3}}(?P<value>{_NUMBER})")
+_TYPED = any_case(
     rf"(?<![\w.,/-])(?P<value>{_NUMBER})[ ](?:(?:zu|und\s+dann|puis|poi)[ ])?(?:"
     + _any("öffnen eingeben eintippen drücken wählen unscharf scharf geöffnet freigegeben entsperrt")
     + ")"
 )
-_ON_LOCK = _re(rf"(?<![\w-])(?:{_any(_LOCK)})[ :]{{1,3}}(?P<value>\d(?:-\d){{2,5}}|{_NUMBER})")
+_ON_LOCK = any_case(rf"(?<![\w-])(?:{_any(_LOCK)})[ :]{{1,3}}(?P<value>\d(?:-\d){{2,5}}|{_NUMBER})")
 # Measures, times, money, numbers that go on, and how many of something.
-_NO_LOCK_NUMBER = _re(
+_NO_LOCK_NUMBER = any_case(
     r"\s?(?:(?:"
     + _any(
         "mm cm m km kg t N kN W kW V A Ah Hz lx lm dB bar Pa Stk\\.? Stück Uhr h CHF EUR Zyklen Personen Minuten Sekunden "

@@ -109,9 +109,13 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stem.replace("_", " ") for stem in text.split())
 
 
+def any_case(source: str) -> re.Pattern[str]:
+    return lazy_pattern(source, re.IGNORECASE)
+
+
 def secret(source: str, accept: Callable[[str, int, int], bool] | None = None) -> Pattern:
     """What the group ``value`` holds is a secret, in any case, if ``accept`` does not refuse it."""
-    return Pattern("secret", lazy_pattern(source, re.IGNORECASE), "value", accept)
+    return Pattern("secret", any_case(source), "value", accept)
 
 
 def behind_colon(text: str, start: int, end: int) -> bool:
