@@ -77,7 +77,7 @@ def test_zip_bomb_in_styles_is_too_large(tmp_path: Path):
     started = time.monotonic()
     extraction = read_document(path, LIMITS)
     assert extraction.outcome == "too_large"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 

@@ -156,4 +156,4 @@ def test_the_quick_way_for_letters_never_changes_a_decision(text: str):
 def test_a_passage_of_one_sign_over_and_over_is_decided_at_once(sign: str):
     begin = time.process_time()
     assert decide((sign * 5000)[:5000].strip() + "x", SPEC) is not None
-    assert time.process_time() - begin < 0.5
+    assert time.process_time() - begin < 2
