@@ -68,7 +68,12 @@ class RetryPolicy:
         share = jitter(key, attempt)
         if reply.retry_after is not None:
             return reply.retry_after + share * min(1.0, 0.1 + 0.1 * reply.retry_after)
-        return min(self.max_wait, self.first_wait * 2 ** min(attempt - 1, 20)) * (0.5 + 0.5 * share)
+        return backoff_seconds(self.first_wait, self.max_wait, attempt, share)
+
+
+def backoff_seconds(first: float, most: float, attempt: int, share: float) -> float:
+    """Twice as long with each attempt from ``first`` up to ``most`` seconds; of that, half and ``share`` of the other."""
+    return min(most, first * 2 ** min(attempt - 1, 20)) * (0.5 + 0.5 * share)
 
 
 def jitter(key: str, attempt: int) -> float:

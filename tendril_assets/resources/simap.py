@@ -21,7 +21,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type
 from tendril_assets.corpus.notice_search import PastPublication, PastPublications, SearchPage
 from tendril_assets.corpus.notice_shape import check
 from tendril_assets.errors import SimapDown, SimapError
-from tendril_assets.resources.retry import jitter, retry_after_seconds
+from tendril_assets.resources.retry import backoff_seconds, jitter, retry_after_seconds
 from tendril_assets.spec import SimapSpec
 
 _log = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ class SimapClient:
         share = jitter(url, attempt)
         if isinstance(failed, _Failed) and failed.retry_after is not None:
             return failed.retry_after + share
-        return min(patience.max_wait, patience.first_wait * 2 ** (attempt - 1)) * (0.5 + 0.5 * share)
+        return backoff_seconds(patience.first_wait, patience.max_wait, attempt, share)
 
     def _pace(self, url: str) -> None:
         """Wait for this request's turn; the gaps vary, so that nothing beats in time with other programs."""
