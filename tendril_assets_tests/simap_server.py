@@ -5,12 +5,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tendril_assets_tests.loopback import QuietHandler, loopback_server
+from tendril_assets_tests.loopback import Scripted, ScriptedHandler, loopback_server
 from tendril_assets_tests.simap_answers import Json
 
 SEARCH = "/publications/v2/project/project-search"
@@ -29,15 +29,10 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Given:
-    """``cut``: declare the whole length, send half and hang up. ``drip_s``: pause after each 20th part of the body."""
+class Given(Scripted):
+    """JSON, where it says nothing else."""
 
-    status: int = 200
     body: bytes = b"{}"
-    headers: dict[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
-    cut: bool = False
-    drip_s: float = 0.0
 
 
 def given(value: object, status: int = 200) -> Given:
@@ -72,26 +67,10 @@ class SimapServer:
         self._lock = threading.Lock()
         server = self
 
-        class Handler(QuietHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = 65536
-            disable_nagle_algorithm = True
-
+        class Handler(ScriptedHandler):
             def do_GET(self) -> None:
                 answer = server.answer(self.path)
-                time.sleep(answer.delay_s)
-                self.send_response(answer.status)
-                for name, value in {"Content-Type": "application/json", **answer.headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.end_headers()
-                body = answer.body[: len(answer.body) // 2] if answer.cut else answer.body
-                step = max(1, len(body) // 20) if answer.drip_s else max(1, len(body))
-                for start in range(0, len(body), step):
-                    self.wfile.write(body[start : start + step])
-                    self.wfile.flush()
-                    time.sleep(answer.drip_s)
-                self.close_connection |= answer.cut
+                self.give(replace(answer, headers={"Content-Type": "application/json", **answer.headers}))
 
         self._server, self._thread = loopback_server(Handler)
 

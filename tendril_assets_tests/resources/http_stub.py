@@ -4,21 +4,10 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from tendril_assets_tests.loopback import QuietHandler, loopback_server
-
-
-@dataclass(frozen=True)
-class Scripted:
-    """``cut``: declare the whole length, send half of it and hang up. ``delay_s``: wait before answering."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
-    cut: bool = False
+from tendril_assets_tests.loopback import Scripted, ScriptedHandler, loopback_server
 
 
 def reply(content: object = "1", *, reason: object = "stop", cost: object = 0.0001, **fields: object) -> Scripted:
@@ -51,23 +40,10 @@ class StubGateway:
         self._now = 0
         stub = self
 
-        class Handler(QuietHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = 65536
-            disable_nagle_algorithm = True
-
+        class Handler(ScriptedHandler):
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers["content-length"]))
-                answer = stub._take(raw, dict(self.headers))
-                time.sleep(answer.delay_s)
-                self.send_response(answer.status)
-                for name, value in answer.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.end_headers()
-                self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
-                self.wfile.flush()
-                self.close_connection |= answer.cut
+                self.give(stub._take(raw, dict(self.headers)))
                 with stub._lock:
                     stub._now -= 1
 
