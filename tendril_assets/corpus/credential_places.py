@@ -86,7 +86,7 @@ def find_in_tables(text: str) -> Iterator[tuple[int, int]]:
     for at, (separator, heads) in enumerate(rows):
         passwords = [k for k, head in enumerate(heads) if _PASSWORD_HEAD.fullmatch(text, *head)]
         if len(heads) == 2 and passwords == [0]:
-            if is_value(text, *heads[1]) and is_code(text[slice(*heads[1])]):
+            if _looks_like_one(text, *heads[1]):
                 yield heads[1]
             continue
         users = [k for k, head in enumerate(heads) if _USER_HEAD.fullmatch(text, *head)]

@@ -52,6 +52,7 @@ _SHARED = any_case(
 )
 _PASSWORD = any_case(rf"(?<![\w-])(?:{PASSWORD}|login|zugangsdaten|identifiants|credenziali)(?!\w)")
 _LABEL_IN = any_case("schlüssel|passwor|kennwor|code$|login")
+# What is quoted is taken whole and left to the patterns that say why.
 _BUILT = lazy_pattern(rf"(?<![\w/@.:-]){QUOTED}|(?<![\w/@.:#-])\w[\w!#$%&*+=?@~^§.-]*[\w!#$%&*+=?~§](?![\w/@])")
 
 _LOCK = (

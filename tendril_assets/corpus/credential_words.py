@@ -68,7 +68,7 @@ SOFT = (
     rf"(?:{_IS}|[ \t]{{0,12}}[-–|])?[ \t]{{0,12}}(?:[ \t]|\n)[ \t]{{0,12}}"
 )
 # No values: what is said about a password, not the password.
-NO_VALUE = lazy_pattern(
+_NO_VALUE = lazy_pattern(
     r"(?:erforderlich|ja|nein|keine?s?|siehe|folgt|vertraulich|nötig|notwendig|obligatoire|oui|non|requis|voir|no|sì"
     r"|si|vedi|per|wird|werden|initiale?|provisoire|provvisoria|provisorisch|lauten|vergessen\?|oublié\?|dimenticata\?"
     r"|gemäss|mindestens|selon|secondo|nach|auf|bei|im|in|am|an|und|oder|et|ou|e|o|the|der|die|das|le|la|il|un|une"
@@ -76,7 +76,7 @@ NO_VALUE = lazy_pattern(
     r"|\*+|\.+|_+|\d+-?(?:stellig\w*|fach|mal)|\d{1,2})",
     re.IGNORECASE,
 )
-UNIT_BEHIND = lazy_pattern(
+_UNIT_BEHIND = lazy_pattern(
     r"[ \u00a0](?:Zeichen|Stellen|Tage|Monate|Jahre|Minuten|caractères|chiffres|jours|caratteri|cifre|giorni|mal|x"
     r"|Arbeitsplätze|Benutzer|Personen|Lizenzen|postes|licences|utilisateurs|postazioni|utenti)\b"
 )
@@ -144,6 +144,7 @@ def behind_blank(text: str, start: int, end: int) -> bool:
 
 
 def is_value(text: str, start: int, end: int) -> bool:
+    """False for what is said about a password, a count of something, and the word on an envelope."""
     value = text[start:end]
     quoted = value[:1] in '"«„“‹' and " " in value
-    return not (NO_VALUE.fullmatch(value) or UNIT_BEHIND.match(text, end) or (quoted and _ENVELOPE.search(value)))
+    return not (_NO_VALUE.fullmatch(value) or _UNIT_BEHIND.match(text, end) or (quoted and _ENVELOPE.search(value)))

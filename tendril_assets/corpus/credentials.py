@@ -63,7 +63,8 @@ PASSWORDS = Group(
     ),
     starts("passw passwort kennw losung mdp psw pw pwd mot phrase parola frase wlan wifi wpa wpa2 wpa3 clé chiave"),
 )
-OTHERS = (
+GROUPS = (
+    PASSWORDS,
     Group(
         (
             secret(rf"(?<![\w-]){CODE}(?!\w){STRONG}{CODE_VALUE}", behind_colon),
@@ -135,12 +136,12 @@ def find_credentials(text: str, signs: Signs | None = None) -> Iterator[tuple[in
     """Start and end of each value, without its quotation marks; matches of different patterns may overlap."""
     signs = signs or signs_of(text)
     plain = " ".join(text.lower().split())
-    of_passwords = PASSWORDS.is_worth_trying(plain, signs)
-    for group in (PASSWORDS, *OTHERS) if of_passwords else OTHERS:
-        if group is PASSWORDS or group.is_worth_trying(plain, signs):
-            for one in group.patterns:
-                for start, end in one.find(text):
-                    yield _unquoted(text, start, end)
+    tried = [group for group in GROUPS if group.is_worth_trying(plain, signs)]
+    for group in tried:
+        for one in group.patterns:
+            for start, end in one.find(text):
+                yield _unquoted(text, start, end)
+    of_passwords = PASSWORDS in tried
     if of_passwords:
         yield from find_in_tables(text)
     yield from built_words(text, plain, of_passwords=of_passwords)
