@@ -269,7 +269,7 @@ def simap(collection: str) -> None:
 @_collection_option
 def status(collection: str) -> None:
     """What is there: tables, ledger, models, releases. Works while a run is going on."""
-    from tendril_assets.summary import show_status
+    from tendril_assets.watching import show_status
 
     show_status(Settings.from_env(), collection, console)
 
@@ -277,7 +277,7 @@ def status(collection: str) -> None:
 @main.command()
 def doctor() -> None:
     """Check settings, folders, gateway and packages; one line each."""
-    from tendril_assets.summary import show_doctor
+    from tendril_assets.doctor import show_doctor
 
     if not show_doctor(Settings.from_env(), console):
         raise SystemExit(1)
@@ -287,7 +287,7 @@ def doctor() -> None:
 @_collection_option
 def estimate(collection: str) -> None:
     """Calls, tokens and money the judge stage still needs, from the real prompts; asks nothing."""
-    from tendril_assets.summary import show_estimate
+    from tendril_assets.costing import show_estimate
 
     show_estimate(Settings.from_env(), collection, console)
 

@@ -215,6 +215,7 @@ class LLMSpec(_Part):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     providers: tuple[str, ...] = Field((), description="pinned providers, in order; empty leaves the route open")
     quantizations: tuple[str, ...] = ()
+    require_parameters: bool = Field(True, description="only providers that honour every parameter that is sent")
 
 
 class QuerySpec(_Part):

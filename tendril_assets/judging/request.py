@@ -39,6 +39,9 @@ class RequestFactory:
             route |= {"order": list(llm.providers), "allow_fallbacks": False}
         if llm.quantizations:
             route["quantizations"] = list(llm.quantizations)
+        if llm.require_parameters:
+            # Else a router may send a request to a provider that ignores, say, the reasoning effort.
+            route["require_parameters"] = True
         if route:
             self._frame["provider"] = route
 
@@ -51,21 +54,26 @@ class RequestFactory:
         """The JSON body of a ``POST /chat/completions``."""
         return {**self._frame, "messages": list(messages)}
 
-    def key(self, messages: Sequence[Message]) -> str:
-        """64 hex digits: SHA-256 of the canonical body."""
-        return hashlib.sha256(canonical(self.body(messages)).encode()).hexdigest()
+    def key(self, messages: Sequence[Message], repeat: str | None = None) -> str:
+        """64 hex digits: SHA-256 of the canonical body, and of the label of a ``repeat`` behind it."""
+        return hashlib.sha256(canonical(self.body(messages)).encode() + _suffix(repeat)).hexdigest()
 
     def pair_keys(
-        self, guideline: Guideline, queries: Sequence[str], passages: Sequence[str], pairs: Iterable[tuple[int, int]]
+        self,
+        guideline: Guideline,
+        queries: Sequence[str],
+        passages: Sequence[str],
+        pairs: Iterable[tuple[int, int]],
+        repeat: str | None = None,
     ) -> list[str]:
-        """``key(render(guideline, queries[q], passages[p]))`` for each (q, p), at about a microsecond each.
+        """``key(render(guideline, queries[q], passages[p]), repeat)`` for each (q, p), at about a microsecond each.
 
         The canonical body is hashed up to the query once, up to the passage once per query; JSON escapes character by
         character, so the escaped pieces joined are the escape of the whole. Pairs should come grouped by query.
         """
         start, middle, end = self._pieces(guideline)
         prefix = hashlib.sha256(start)
-        tails = [_escaped(text) + end for text in passages]
+        tails = [_escaped(text) + end + _suffix(repeat) for text in passages]
         keys: list[str] = []
         current, state = -1, prefix
         for q, p in pairs:
@@ -84,6 +92,11 @@ class RequestFactory:
         start, rest = text.split(_QUERY_MARK)
         middle, end = rest.split(_PASSAGE_MARK)
         return start.encode(), middle.encode(), end.encode()
+
+
+def _suffix(repeat: str | None) -> bytes:
+    """A newline cannot occur in canonical JSON, so no body ends like this."""
+    return b"" if repeat is None else b"\nrepeat " + repeat.encode()
 
 
 def _escaped(text: str) -> bytes:

@@ -18,7 +18,8 @@ from types import FrameType
 import httpx
 
 from tendril_assets.errors import GatewayError
-from tendril_assets.resources.caps import Caps, Prices
+from tendril_assets.judging.prices import Prices
+from tendril_assets.resources.caps import Caps
 from tendril_assets.resources.gateway_run import Endpoint, GatewayRequest, Progress, RunSummary
 from tendril_assets.resources.gateway_worker import IteratorFailed, Run
 from tendril_assets.resources.ledger import Ledger

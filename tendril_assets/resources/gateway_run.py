@@ -51,11 +51,16 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class GatewayRequest:
-    """``key``: the ledger key, a hash of everything that determines the answer. ``body``: the JSON that is sent."""
+    """``key``: the ledger key, a hash of everything that determines the answer. ``body``: the JSON that is sent.
+
+    ``repeat`` tells apart the answers of one body that is asked again on purpose; it is part of the key, never of the
+    body, and goes out as the header ``X-Repeat``.
+    """
 
     key: str
     purpose: str
     body: dict[str, Any] = field(repr=False)
+    repeat: str | None = None
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
 from tendril_assets.errors import GatewayError, GatewayRefused, InsufficientCredits
+from tendril_assets.judging.prices import output_limit
 from tendril_assets.resources import gateway_run as states
-from tendril_assets.resources.caps import Caps, Purse, output_limit
+from tendril_assets.resources.caps import Caps, Purse
 from tendril_assets.resources.gateway_run import Endpoint, GatewayRequest, Progress, RunSummary, Tally
 from tendril_assets.resources.ledger_entry import FAILURE_STATUSES, LedgerEntry
 from tendril_assets.resources.ledger_writer import LedgerWriter

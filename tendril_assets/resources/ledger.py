@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.errors import LedgerError
-from tendril_assets.resources.ledger_entry import FINAL_STATUSES, SCHEMA_VERSION, LedgerEntry
+from tendril_assets.resources.ledger_entry import FINAL_STATUSES, READABLE_VERSIONS, SCHEMA_VERSION, LedgerEntry
 from tendril_assets.resources.ledger_writer import LedgerWriter, is_live, repair, segments, whole_bytes
 from tendril_assets.tables import TABLES
 
@@ -26,7 +26,9 @@ __all__ = ["FINAL_STATUSES", "Ledger", "LedgerEntry", "LedgerReport", "LedgerWri
 
 _COLUMNS = TABLES["judge_calls"].schema
 # Money and times travel as text and are converted exactly, never through a float.
-_STORED = {name: pl.String() if name in ("cost", "called_at") else kind for name, kind in _COLUMNS.items()}
+_STORED = {
+    name: pl.String() if name in ("cost", "cost_estimate", "called_at") else kind for name, kind in _COLUMNS.items()
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Ledger:
             self._collect(
                 path,
                 self._scan(path, _STORED).with_columns(
-                    pl.col("cost").cast(_COLUMNS["cost"]),
+                    pl.col("cost", "cost_estimate").cast(_COLUMNS["cost"]),
                     pl.col("called_at").str.to_datetime("%Y-%m-%dT%H:%M:%S%.6f", time_unit="us"),
                 ),
             )
@@ -163,7 +165,7 @@ class Ledger:
         problem: pl.exceptions.PolarsError | None = None
         try:
             collected = frame.collect()
-            if (collected["v"] == SCHEMA_VERSION).all() and not collected["v"].has_nulls():
+            if collected["v"].is_in(READABLE_VERSIONS).all() and not collected["v"].has_nulls():
                 return collected.drop("v")
         except pl.exceptions.PolarsError as error:
             problem = error
@@ -186,5 +188,5 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _damage(path: Path, number: int, reason: str) -> LedgerError:
     return LedgerError(
         f"{path}, line {number} is damaged ({reason}). Restore the file from a copy, or take that line out: its "
-        f"request is then asked again. This program reads schema version {SCHEMA_VERSION}."
+        f"request is then asked again. This program reads schema versions up to {SCHEMA_VERSION}."
     )

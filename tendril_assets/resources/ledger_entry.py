@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# Version 1 lacked run, repeat, reply_id, reasoning_tokens and cost_estimate; they read as unknown.
+READABLE_VERSIONS = (1, 2)
 
 # A final answer was paid for and would come back the same at temperature 0: it is asked again only by name.
 # Failures were not answered; they are open again in the next run.
@@ -29,8 +31,10 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 class LedgerEntry:
     """The outcome of one request, after all attempts at it; the fields are explained in table ``judge_calls``.
 
-    ``cost``: USD over all attempts, None where the gateway did not say, 0 where it was free. ``detail``: of a failure,
-    at most the first 500 characters of the reply body. ``sequence`` is given by the writer.
+    ``cost``: USD over all attempts, None where the gateway did not say, 0 where it was free. ``cost_estimate``: USD by
+    token prices for the attempts of which it did not say; the worst case where it named no tokens, None where the price
+    is unknown or all costs were named. ``repeat`` tells apart the answers of a request that is asked again on purpose.
+    ``detail``: of a failure, at most the first 500 characters of the reply body. ``sequence`` is given by the writer.
 
     Raises ValueError for an unknown status, an empty key, a negative or non-finite cost, or a time without zone.
     """
@@ -52,6 +56,11 @@ class LedgerEntry:
     cached_tokens: int | None = None
     cost: Decimal | None = None
     detail: str | None = None
+    reasoning_tokens: int | None = None
+    cost_estimate: Decimal | None = None
+    reply_id: str | None = None
+    repeat: str | None = None
+    run: str | None = None
     sequence: int | None = None
 
     def __post_init__(self) -> None:
@@ -59,8 +68,9 @@ class LedgerEntry:
             raise ValueError(f"unknown status {self.status!r}; a ledger entry has one of {', '.join(STATUSES)}")
         if not self.request_key:
             raise ValueError("a ledger entry needs a request key")
-        if self.cost is not None and not (self.cost.is_finite() and self.cost >= 0):
-            raise ValueError(f"cost {self.cost} is no amount of money; an unknown cost is None")
+        for cost in (self.cost, self.cost_estimate):
+            if cost is not None and not (cost.is_finite() and cost >= 0):
+                raise ValueError(f"cost {cost} is no amount of money; an unknown cost is None")
         if self.called_at.tzinfo is None:
             raise ValueError("called_at needs a time zone: use datetime.now(UTC)")
 
@@ -92,6 +102,11 @@ class LedgerEntry:
                 "seconds": round(self.seconds, 6),
                 "called_at": self.called_at.astimezone(UTC).isoformat(timespec="microseconds")[:26],
                 "detail": None if self.detail is None else self.detail[:DETAIL_CHARACTERS],
+                "reasoning_tokens": self.reasoning_tokens,
+                "cost_estimate": None if self.cost_estimate is None else format(self.cost_estimate, "f"),
+                "reply_id": self.reply_id,
+                "repeat": self.repeat,
+                "run": self.run,
             }
         )
         try:
@@ -106,11 +121,12 @@ class LedgerEntry:
         if not isinstance(fields, dict):
             raise ValueError("the line is no JSON object")
         version = fields.pop("v", None)
-        if version != SCHEMA_VERSION:
-            raise ValueError(f"schema version {version!r}; this program reads version {SCHEMA_VERSION}")
+        if version not in READABLE_VERSIONS:
+            raise ValueError(f"schema version {version!r}; this program reads versions up to {SCHEMA_VERSION}")
         try:
             fields["called_at"] = datetime.fromisoformat(fields["called_at"]).replace(tzinfo=UTC)
-            fields["cost"] = None if fields["cost"] is None else Decimal(fields["cost"])
+            for name in ("cost", "cost_estimate"):
+                fields[name] = None if fields.get(name) is None else Decimal(fields[name])
             return cls(**fields)
         except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"fields do not fit: {error!r}") from error

@@ -36,7 +36,7 @@ JUDGING = (
     declare("judge_calls", "judging", "Every final answer in the ledger, successes and failures.", "request_key sequence", """
         request_key VARCHAR ledger key
         sequence BIGINT order of writing; the highest is the latest
-        purpose VARCHAR judge, calibration or area_summary
+        purpose VARCHAR judge, calibration, drift or area_summary
         model VARCHAR model asked
         answered_model VARCHAR? model that answered
         provider VARCHAR? route that answered
@@ -50,7 +50,12 @@ JUDGING = (
         cost DECIMAL(18,9)? USD as charged; empty is unknown, zero is free
         attempts INTEGER HTTP attempts behind this answer
         seconds DOUBLE latency of the last attempt
-        called_at TIMESTAMP time of the answer, UTC"""),
+        called_at TIMESTAMP time of the answer, UTC
+        reasoning_tokens BIGINT? tokens of hidden reasoning among the tokens out
+        cost_estimate DECIMAL(18,9)? USD by token prices where the gateway named no cost; never added to cost
+        reply_id VARCHAR? the gateway's own name of the reply
+        repeat VARCHAR? label of an answer asked for again on purpose: a repeat of a calibration, a drift check
+        run VARCHAR? run that asked"""),
     declare("judgments", "judging", "One row per judged pair; a failure is a status, never a grade.",
             "query_id passage_id", """
         query_id VARCHAR query

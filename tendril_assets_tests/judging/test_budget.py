@@ -5,7 +5,7 @@ from decimal import Decimal
 import polars as pl
 
 from tendril_assets.judging.budget import Estimate, estimate
-from tendril_assets.resources.caps import Prices
+from tendril_assets.judging.prices import Prices
 from tendril_assets.spec import LLMSpec
 
 REQUESTS = pl.DataFrame({"prompt_characters": [3000, 3001]})

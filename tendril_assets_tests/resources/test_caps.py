@@ -3,7 +3,8 @@ from decimal import Decimal
 import pytest
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.resources.caps import Caps, Prices, Purse, output_limit
+from tendril_assets.judging.prices import Prices, output_limit
+from tendril_assets.resources.caps import Caps, Purse
 
 BODY = {"model": "toy/model", "max_tokens": 10, "messages": [{"role": "user", "content": "Fläche"}]}
 

@@ -212,8 +212,8 @@ def test_a_damaged_line_inside_is_an_error_that_names_file_and_line(tmp_path: Pa
 def test_a_line_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
     write(tmp_path, entry("a"))
     (path,) = segments(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b'{"v":1', b'{"v":2'))
-    with pytest.raises(LedgerError, match="schema version 2; this program reads version 1"):
+    path.write_bytes(path.read_bytes().replace(b'{"v":2', b'{"v":3'))
+    with pytest.raises(LedgerError, match="schema version 3; this program reads versions up to 2"):
         Ledger(tmp_path).answered_keys()
 
 

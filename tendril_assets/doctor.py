@@ -1,0 +1,118 @@
+"""What ``tendril doctor`` prints: the start-up checks, one line each."""
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from rich.console import Console
+
+from tendril_assets.defs import collection_files, collection_spec, require_profile
+from tendril_assets.errors import TendrilError
+from tendril_assets.resources.detector import detector_state
+from tendril_assets.resources.ledger import Ledger
+from tendril_assets.settings import Settings
+
+
+def show_doctor(settings: Settings, console: Console) -> bool:
+    """One line per check; True where all passed."""
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
+        ("profile", lambda: _check_profile(settings.profile)),
+        (
+            "identifiers",
+            lambda: f"secret of {len(settings.hash_key)} bytes{' (sandbox)' if settings.is_sandbox else ''}",
+        ),
+        ("data folder", lambda: _check_home(settings.home)),
+        ("DAGSTER_HOME", _check_dagster_home),
+        ("landing folder", lambda: _check_landing(settings)),
+        ("packages", _check_packages),
+        ("anonymiser", lambda: _check_anonymisers(settings.profile)),
+        ("ledger", lambda: _check_ledger(settings.ledger)),
+        ("gateway", lambda: _check_gateway(settings)),
+    ]
+    sound = True
+    for name, check in checks:
+        try:
+            found = check()
+        except (TendrilError, OSError, httpx.HTTPError) as error:
+            sound = False
+            console.print(f"[red]problem[/] {name}: ", end="")
+            console.print(str(error), markup=False)
+        else:
+            console.print(f"[green]ok[/]      {name}: ", end="")
+            console.print(found, markup=False)
+    return sound
+
+
+def _check_profile(profile: str | None) -> str:
+    require_profile(profile)
+    return profile or "none: the specifications count as they stand"
+
+
+def _check_home(home: Path) -> str:
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=home) as probe:
+        probe.write(b"x")
+    free = shutil.disk_usage(home).free / 2**30
+    if free < 5:
+        raise TendrilError(f"{home}: {free:.1f} GiB free; a published-size run needs at least 5")
+    note = "; it is below the temporary folder and may vanish" if home.is_relative_to(tempfile.gettempdir()) else ""
+    return f"{home} is writable, {free:.0f} GiB free{note}"
+
+
+def _check_dagster_home() -> str:
+    given = os.environ.get("DAGSTER_HOME")
+    if not given:
+        return "unset; tendril uses TENDRIL_HOME/dagster, a plain dagster dev keeps its runs in a temporary folder"
+    if not Path(given).is_absolute() or not Path(given).is_dir():
+        raise TendrilError(f"{given!r} should be the absolute path of an existing folder")
+    return given
+
+
+def _check_landing(settings: Settings) -> str:
+    if settings.landing.is_dir():
+        found = sorted(p.name for p in settings.landing.iterdir() if p.is_dir())
+        return f"{settings.landing} has {', '.join(found) or 'no collection'}"
+    if settings.lands_sandbox:
+        return "the sample; tendril demo and tendril ui write it"
+    raise TendrilError(f"TENDRIL_LANDING={settings.landing} does not exist")
+
+
+def _check_anonymisers(profile: str | None) -> str:
+    states = {name: detector_state(collection_spec(name, profile).anonymization) for name in sorted(collection_files())}
+    return "; ".join(f"{name}: {state}" for name, state in states.items())
+
+
+def _check_ledger(folder: Path) -> str:
+    if not folder.is_dir():
+        return "none yet"
+    report = Ledger(folder).verify()
+    if not report.is_sound:
+        places = [*(f"{name} line {line}" for name, line in report.damaged), *report.cut_short]
+        raise TendrilError(f"{folder}: damaged at {', '.join(places[:5])}; restore those segments from a backup")
+    return f"{report.entries:,} replies in {report.segments} segments, all readable"
+
+
+def _check_packages() -> str:
+    missing = [
+        n for n in ("torch", "sentence_transformers", "datasets", "gheim") if importlib.util.find_spec(n) is None
+    ]
+    if missing:
+        raise TendrilError(f"missing: {', '.join(missing)}; install the package again")
+    extra = "with" if importlib.util.find_spec("reportlab") else "without"
+    return f"complete, {extra} the sandbox extra"
+
+
+def _check_gateway(settings: Settings) -> str:
+    if "TENDRIL_LLM_BASE_URL" not in os.environ and not settings.api_key:
+        return "none configured; tendril demo and tendril ui start the stand-in gateway for the sample"
+    response = httpx.get(f"{settings.base_url}/models", timeout=10, follow_redirects=True)
+    if response.status_code >= 500:
+        raise TendrilError(f"{settings.base_url} answers {response.status_code}")
+    if not settings.api_key:
+        raise TendrilError(f"{settings.base_url} is reachable, but TENDRIL_LLM_API_KEY is not set")
+    return f"{settings.base_url} answers, a key is set"
