@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _WATCH_SECONDS = 0.5
@@ -26,6 +27,16 @@ def die_with_parent(parent: int | None = None) -> None:
     # Only now: a parent that ended before the kernel was asked would never be reported.
     if os.getppid() != awaited:
         raise SystemExit("the process that started this one has ended")
+
+
+def process_started(pid: int) -> str | None:
+    """Start time of a process in clock ticks since boot, or None if it is gone: tells a reused process id apart."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    fields = stat.rsplit(")", 1)[1].split()
+    return None if fields[0] == "Z" else fields[19]
 
 
 def _kernel_watches() -> bool:

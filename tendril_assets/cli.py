@@ -1,4 +1,4 @@
-"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, estimate."""
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, guideline, estimate."""
 
 import os
 import signal
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from tendril_assets.cli_guideline import guideline
+from tendril_assets.cli_ledger import ledger
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
@@ -20,6 +22,8 @@ from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
 if TYPE_CHECKING:
     from tendril_assets.sandbox.gateway import StandInGateway
 
+# What shells give for a program that Ctrl-C ended.
+STOPPED_CODE = 130
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -38,6 +42,9 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Builds, judges, trains on, evaluates and releases LLM-judged retrieval collections."""
+
+
+main.add_command(ledger)
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
@@ -134,7 +141,10 @@ def demo(collection: str) -> None:
 @main.command()
 @click.argument("job", default=DEFAULT_COLLECTION)
 def run(job: str) -> None:
-    """Run one JOB (a collection, <collection>_corpus, _candidates or _simap) in this process."""
+    """Run one JOB (a collection, <collection>_corpus, _candidates, _drift or _simap) in this process.
+
+    Ctrl-C and SIGTERM stop it in order: calls in flight end and are stored. Run it again to go on.
+    """
     settings = _prepare(Settings.from_env())
     _run_and_report(settings, job)
 
@@ -164,10 +174,12 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
     for error in outcome.errors:
         console.print("[red]failed[/] ", end="")
         console.print(error, markup=False)
-    if not outcome.success:
+    if outcome.stopped:
+        console.print("[yellow]stopped[/] as asked. What was done is kept: run the same command again to go on.")
+    elif not outcome.success:
         console.print("What was done is kept: correct the cause and run the same command again.")
-        if leave:
-            raise SystemExit(1)
+    if not outcome.success and leave:
+        raise SystemExit(STOPPED_CODE if outcome.stopped else 1)
     return outcome.success
 
 
@@ -267,11 +279,19 @@ def simap(collection: str) -> None:
 
 @main.command()
 @_collection_option
-def status(collection: str) -> None:
-    """What is there: tables, ledger, models, releases. Works while a run is going on."""
-    from tendril_assets.watching import show_status
+@click.option("--watch", is_flag=True, help="Show the step that is asking, until it ends.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of words.")
+def status(collection: str, watch: bool, as_json: bool) -> None:
+    """What is there and what goes on: asking steps, open requests, ledger, tables. Reads only, also during a run."""
+    from tendril_assets.watching import print_status, show_status, watch_asking
 
-    show_status(Settings.from_env(), collection, console)
+    settings = Settings.from_env()
+    if watch:
+        watch_asking(settings, collection, console, as_json=as_json)
+    elif as_json:
+        print_status(settings, collection)
+    else:
+        show_status(settings, collection, console)
 
 
 @main.command()
@@ -285,12 +305,19 @@ def doctor() -> None:
 
 @main.command()
 @_collection_option
-def estimate(collection: str) -> None:
-    """Calls, tokens and money the judge stage still needs, from the real prompts; asks nothing."""
-    from tendril_assets.costing import show_estimate
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table; money as decimal text.")
+def estimate(collection: str, as_json: bool) -> None:
+    """Calls, tokens and money that is still to be asked for, from the real prompts; asks nothing.
 
-    show_estimate(Settings.from_env(), collection, console)
+    Low, expected and high, a hard upper bound, what prompt caches save, and where TENDRIL_MAX_USD and
+    TENDRIL_MAX_CALLS would stop a run.
+    """
+    from tendril_assets.costing_report import show_estimate
 
+    show_estimate(Settings.from_env(), collection, console, as_json=as_json)
+
+
+main.add_command(guideline)
 
 if __name__ == "__main__":
     main()

@@ -1,45 +1,181 @@
-"""What ``tendril estimate`` prints: what the open judge requests will cost, before anything is sent."""
+"""What the open requests of a collection will cost: the lines of ``tendril estimate``. Reads only, asks nothing."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
-from rich.console import Console
 
+from tendril_assets.assets.judge_in_use import system_in_use
+from tendril_assets.assets.judging import CALIBRATION
+from tendril_assets.assets.judging import REQUESTS as JUDGE
+from tendril_assets.assets.queries import REQUESTS as SUMMARIES
 from tendril_assets.defs import collection_spec
-from tendril_assets.errors import SettingsError, TendrilError
-from tendril_assets.judging.budget import estimate
+from tendril_assets.errors import SettingsError
+from tendril_assets.judging.budget import SIZES, Estimate, estimate
+from tendril_assets.judging.parse import latest_calls
+from tendril_assets.judging.prompts import Guideline, render
+from tendril_assets.judging.systems import system_named
+from tendril_assets.judging.token_rates import OBSERVED, Rates, cache_rule, rates
+from tendril_assets.queries.generation import OPEN, choose_summaries, load_summary_prompt
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.gateway_client import fetch_prices
-from tendril_assets.resources.gateway_run import Endpoint
-from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
+from tendril_assets.resources.price_list import PriceList, read_price_list
 from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec_base import LLMSpec
+
+# A private-use character stands for a text while a prompt is taken apart; no prompt may contain one.
+_MARK = "\ue000"
 
 
-def show_estimate(settings: Settings, collection: str, console: Console) -> None:
-    """Calls, tokens and money of the open judge requests, priced by the gateway's own list where it can be reached."""
+@dataclass(frozen=True)
+class Asked:
+    """What one step asks of one model: ``sizes`` holds ``request_key`` and ``SIZES`` of all its requests, ``open`` those
+    without an answer. ``kind``: prompts of one kind have replies of one kind."""
+
+    step: str
+    kind: str
+    llm: LLMSpec
+    language: str
+    sizes: pl.DataFrame = field(repr=False)
+    open: pl.DataFrame = field(repr=False)
+    guideline: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the estimate, and what it rests on."""
+
+    asked: Asked
+    estimate: Estimate
+    rates: Rates
+
+
+@dataclass(frozen=True)
+class Costing:
+    """``missing``: steps whose requests are not written yet. ``lines`` are in the order in which a run asks."""
+
+    collection: str
+    lines: tuple[Line, ...]
+    missing: tuple[str, ...]
+    prices: PriceList
+
+
+def open_costs(settings: Settings, collection: str) -> Costing:
+    """The estimate of everything the collection's steps have still to ask.
+
+    Raises:
+        SettingsError: no step has written its requests yet, or the price table is malformed.
+        LedgerError: the ledger holds a damaged line.
+    """
     spec = collection_spec(collection, settings.profile)
-    columns = ["request_key", "prompt_characters"]
     artifacts = Artifacts(root=str(settings.artifacts))
-    if not artifacts.exchange(collection, "judge_requests").exists():
+    paths = {name: artifacts.exchange(collection, name) for name in (SUMMARIES, CALIBRATION, JUDGE)}
+    missing = tuple(name for name, path in paths.items() if not path.is_file())
+    if JUDGE in missing:
         raise SettingsError(
             f"no judge requests of {collection} yet: run `tendril run {collection}_candidates` first; all it pays for are "
             "the summaries the queries are worded with"
         )
-    requests = artifacts.read_frame(collection, "judge_requests", columns)
-    answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
-    waiting = requests.filter(~pl.col("request_key").is_in(pl.Series(list(answered), dtype=pl.String).implode()))
-    try:
-        prices, listed = (
-            fetch_prices(Endpoint(settings.base_url, settings.api_key)),
-            f"price list of {settings.base_url}",
-        )
-    except TendrilError as error:
-        prices, listed = {}, str(error)
-    figure = estimate(waiting, spec.judge.llm, prices)
-    console.print(f"{collection}: {requests.height:,} judge requests, {waiting.height:,} open ({spec.judge.llm.model})")
-    if waiting.is_empty():
-        console.print("nothing is open, so nothing has to be paid")
+    keys = pl.concat([pl.scan_parquet(path).select("request_key") for path in paths.values() if path.is_file()])
+    calls = _answers(settings.ledger, keys.collect()["request_key"].unique())
+    written = [(name, path) for name, path in paths.items() if path.is_file()]
+    asked = _once(part for name, path in written for part in _asked(spec, artifacts, name, path, calls))
+    observed = [_observed(part, calls) for part in asked]
+    prices = read_price_list(settings.base_url, settings.api_key, settings.price_table, datetime.now(UTC).date())
+    lines = tuple(_line(part, asked, observed, prices, settings.concurrency) for part in asked if part.open.height)
+    return Costing(collection, lines, missing, prices)
+
+
+def _once(parts: Iterable[Asked]) -> list[Asked]:
+    """A request that several steps need is asked, and paid for, by the first of them."""
+    chosen: list[Asked] = []
+    for part in parts:
+        waiting = part.open
+        for before in chosen:
+            waiting = waiting.join(before.open, on="request_key", how="anti", maintain_order="left")
+        chosen.append(replace(part, open=waiting))
+    return chosen
+
+
+def _answers(ledger: Path, keys: pl.Series) -> pl.DataFrame:
+    """The latest final answer to each of the requests; a ledger that does not exist yet is an empty one."""
+    calls = Ledger(ledger).frame(keys=keys).filter(pl.col("status").is_in(list(FINAL_STATUSES)))
+    return latest_calls(calls, FINAL_STATUSES)
+
+
+def _asked(spec: CollectionSpec, artifacts: Artifacts, name: str, path: Path, calls: pl.DataFrame) -> Iterator[Asked]:
+    if name == SUMMARIES:
+        yield _summaries(spec, pl.read_parquet(path), calls)
         return
-    console.print(f"about {figure.prompt_tokens:,} prompt and {figure.completion_tokens:,} completion tokens")
-    if figure.usd is None:
-        console.print(f"price unknown: {listed}; that is not a price of zero", markup=False)
+    scan, step = pl.scan_parquet(path), "judge" if name == JUDGE else "calibration"
+    if "system" in scan.collect_schema():
+        names = scan.select("system").unique().collect()["system"].sort()
+        parts = [(system_named(spec.judge, system), scan.filter(pl.col("system") == system)) for system in names]
     else:
-        console.print(f"about {figure.usd:.4f} USD, at most {figure.usd_cap:.4f} USD ({listed})", markup=False)
+        parts = [(system_in_use(artifacts, spec), scan)]
+    for system, rows in parts:
+        sizes = _judged_sizes(rows, system.guideline)
+        waiting = sizes.join(calls.select("request_key"), on="request_key", how="anti", maintain_order="left")
+        yield Asked(step, "verdict", system.llm, system.guideline.language, sizes, waiting, system.guideline.name)
+
+
+def _judged_sizes(rows: pl.LazyFrame, guideline: Guideline) -> pl.DataFrame:
+    """``request_key`` and ``SIZES`` of pairs, from the lengths of their texts and of the prompt around them."""
+    around = "".join(message["content"] for message in render(guideline, "", _MARK))
+    tail = len(around) - around.index(_MARK) - 1
+    query, passage = pl.col("query_text").str, pl.col("passage_text").str
+    before = query.len_chars().cast(pl.Int64) + (len(around) - 1 - tail)
+    sizes = rows.select(
+        "request_key",
+        prompt_characters=before + passage.len_chars() + tail,
+        prompt_bytes=query.len_bytes().cast(pl.Int64) + passage.len_bytes() + len(around.replace(_MARK, "").encode()),
+        prefix=pl.col("query_text").hash(),
+        prefix_characters=before,
+    )
+    return sizes.unique("request_key", keep="first", maintain_order=True).collect()
+
+
+def _summaries(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame) -> Asked:
+    """Open are the first requests of areas without a reply, and second ones where the first reply was too long."""
+    prompt, llm, max_words = load_summary_prompt(), spec.queries.summary, spec.queries.summary_max_words
+    prefix = "".join(m["content"] for m in prompt.messages(_MARK, _MARK, max_words)).index(_MARK)
+    rows = []
+    for key, title, text, attempt in requests.select("request_key", "title", "text", "attempt").iter_rows():
+        whole = "".join(m["content"] for m in prompt.messages(title, text, max_words, attempt))
+        rows.append((key, len(whole), len(whole.encode("utf-8", "replace")), 0, prefix))
+    sizes = pl.DataFrame(rows, schema={"request_key": pl.String(), **SIZES}, orient="row")
+    chosen = choose_summaries(requests, calls, llm.model, max_words).filter(pl.col("status") == OPEN)
+    waiting = sizes.join(chosen, on="request_key", how="semi", maintain_order="left")
+    return Asked("area_summary", "summary", llm, spec.release.language, sizes, waiting)
+
+
+def _observed(part: Asked, calls: pl.DataFrame) -> pl.DataFrame:
+    return part.sizes.join(calls, on="request_key", how="inner").select(OBSERVED)
+
+
+def _line(part: Asked, asked: list[Asked], observed: list[pl.DataFrame], prices: PriceList, in_flight: int) -> Line:
+    def where(**same: bool) -> pl.DataFrame:
+        chosen = [
+            frame
+            for other, frame in zip(asked, observed, strict=True)
+            if (other.kind, other.llm.model) == (part.kind, part.llm.model)
+            and (not same.get("effort") or other.llm.reasoning_effort == part.llm.reasoning_effort)
+            and (not same.get("step") or other.step == part.step)
+        ]
+        return pl.concat(chosen)
+
+    measured = rates(
+        part.language, part.llm.reasoning_effort, where(), where(effort=True), where(effort=True, step=True), in_flight
+    )
+    figure = estimate(
+        part.open,
+        part.llm.max_tokens,
+        prices.of(part.llm.model),
+        measured,
+        cache_rule(part.llm.model),
+        in_flight,
+    )
+    return Line(part, figure, measured)

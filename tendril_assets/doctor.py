@@ -13,6 +13,7 @@ from rich.console import Console
 from tendril_assets.defs import collection_files, collection_spec, require_profile
 from tendril_assets.errors import TendrilError
 from tendril_assets.resources.detector import detector_state
+from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 
@@ -92,9 +93,13 @@ def _check_ledger(folder: Path) -> str:
         return "none yet"
     report = Ledger(folder).verify()
     if not report.is_sound:
-        places = [*(f"{name} line {line}" for name, line in report.damaged), *report.cut_short]
-        raise TendrilError(f"{folder}: damaged at {', '.join(places[:5])}; restore those segments from a backup")
-    return f"{report.entries:,} replies in {report.segments} segments, all readable"
+        more = f" and {len(report.problems) - 5} more" if len(report.problems) > 5 else ""
+        raise TendrilError(
+            f"{folder}: {'; '.join(map(str, report.problems[:5]))}{more}. Restore what is damaged from a copy; tendril "
+            "ledger verify names every place."
+        )
+    again = f", {report.answered_twice:,} of them a second time" if report.answered_twice else ""
+    return f"{report.entries:,} replies{again} in {report.segments + report.compacted} files, all readable"
 
 
 def _check_packages() -> str:
@@ -110,9 +115,16 @@ def _check_packages() -> str:
 def _check_gateway(settings: Settings) -> str:
     if "TENDRIL_LLM_BASE_URL" not in os.environ and not settings.api_key:
         return "none configured; tendril demo and tendril ui start the stand-in gateway for the sample"
-    response = httpx.get(f"{settings.base_url}/models", timeout=10, follow_redirects=True)
-    if response.status_code >= 500:
-        raise TendrilError(f"{settings.base_url} answers {response.status_code}")
     if not settings.api_key:
-        raise TendrilError(f"{settings.base_url} is reachable, but TENDRIL_LLM_API_KEY is not set")
+        raise TendrilError(f"the key of {settings.base_url} is missing: set TENDRIL_LLM_API_KEY")
+    endpoint = Endpoint(settings.base_url, settings.api_key)
+    # As the client asks: with the key, without a proxy for this machine, and never after a redirect.
+    headers = {"Authorization": f"Bearer {endpoint.api_key}"}
+    response = httpx.get(endpoint.url("models"), headers=headers, timeout=10, trust_env=not endpoint.is_local)
+    status = response.status_code
+    if status in (401, 403):
+        raise TendrilError(f"{settings.base_url} refuses the key in TENDRIL_LLM_API_KEY with status {status}")
+    if status >= 500 or response.is_redirect:
+        moved = ": name its final address in TENDRIL_LLM_BASE_URL" if response.is_redirect else ""
+        raise TendrilError(f"{settings.base_url} answers {status}{moved}")
     return f"{settings.base_url} answers, a key is set"

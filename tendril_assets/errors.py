@@ -20,6 +20,7 @@ TendrilError
 │   ├── InsufficientCredits      402
 │   └── BudgetReached            a cap in money or calls
 ├── IncompleteJudgments          open requests, and nobody allowed going on without them
+├── NoJudgeAccepted              no judge met the acceptance that was declared before the data
 ├── RemoteDetectorRefused        personal data would leave the machine
 ├── DetectorModelError           the anonymiser's model is not on this machine, or has other labels
 ├── ExtractionError              a child process for extraction could not be run at all
@@ -140,6 +141,10 @@ class IncompleteJudgments(TendrilError):
     def __init__(self, message: str, n_open: int) -> None:
         super().__init__(message)
         self.n_open = n_open
+
+
+class NoJudgeAccepted(TendrilError):
+    pass
 
 
 class RemoteDetectorRefused(TendrilError):

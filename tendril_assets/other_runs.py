@@ -13,22 +13,13 @@ from pathlib import Path
 import dagster as dg
 from rich.console import Console
 
+from tendril_assets.children import process_started
 from tendril_assets.errors import DatabaseLocked
 from tendril_assets.resources.lock import exclusive, holder_of
 
 PID_TAG = "tendril/pid"
 START_TAG = "tendril/process_started"
 _UNFINISHED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
-
-
-def process_started(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot, or None if it is gone: tells a reused process id apart."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    fields = stat.rsplit(")", 1)[1].split()
-    return None if fields[0] == "Z" else fields[19]
 
 
 def _pid_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int | None:

@@ -1,26 +1,32 @@
 """Running a collection's job in this process, with live progress, on the same instance the UI reads.
 
-Steps run one after the other here: each multiprocess step would cost about 2 CPU seconds of start-up.
+Steps run one after the other here: each multiprocess step would cost about 2 CPU seconds of start-up. Ctrl-C and SIGTERM
+end the run in order: Dagster raises them inside the step, and a step that asks the gateway first lets what is in flight
+finish and be stored.
 """
 
 import contextlib
+import io
 import os
 import re
 import shutil
 import threading
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tendril_assets import errors
+from tendril_assets.asking_display import asking_bar
+from tendril_assets.children import process_started
 from tendril_assets.errors import SettingsError
-from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, process_started, wait_for_others
+from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, wait_for_others
+from tendril_assets.resources.asking_progress import Standing, progress_folder, standing_of
 from tendril_assets.settings import Settings
 
 
@@ -58,24 +64,45 @@ class RunOutcome:
     steps: int
     errors: list[str] = field(default_factory=list)
     failed_checks: list[str] = field(default_factory=list)
+    stopped: bool = False
 
 
 SHOWN = 5
+REFRESHES_PER_S = 2
+_INTERRUPTS = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _OWN_ERRORS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
 
 
-class _Watcher:
-    """Follows one run's event log in a thread and draws it."""
+class _Display(Progress):
+    """Steps done of all; below them, while a step asks the gateway, where that stands."""
 
-    def __init__(self, instance: dg.DagsterInstance, run_id: str, total: int, console: Console) -> None:
+    asking: Standing | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if self.asking is not None:
+            yield asking_bar(self.asking)
+
+
+class _Watcher:
+    """Follows one run's event log and its asking step's progress file in a thread, and draws them.
+
+    Where the console is no terminal every line that a step logs is printed instead, progress among them.
+    """
+
+    def __init__(
+        self, instance: dg.DagsterInstance, run_id: str, total: int, console: Console, progress_files: Path
+    ) -> None:
         self._instance, self._run_id, self._total, self._console = instance, run_id, total, console
+        self._progress_files = progress_files
         self._cursor: str | None = None
         self._stop = threading.Event()
         self._started: dict[str, float] = {}
         self._done = 0
         self.errors: list[str] = []
         self.failed_checks: list[str] = []
-        self._progress = Progress(
+        self.stopped = False
+        self._progress = _Display(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -83,6 +110,7 @@ class _Watcher:
             TimeElapsedColumn(),
             TextColumn("[dim]{task.fields[message]}"),
             console=console,
+            refresh_per_second=REFRESHES_PER_S,
             disable=not console.is_terminal,
         )
 
@@ -98,10 +126,13 @@ class _Watcher:
                 self._stop.set()
                 thread.join(timeout=10)
                 self._drain()
+                self._progress.asking = None
 
     def _follow(self) -> None:
-        while not self._stop.wait(0.4):
+        while not self._stop.wait(1 / REFRESHES_PER_S):
             self._drain()
+            if self._console.is_terminal:
+                self._progress.asking = standing_of(self._progress_files, self._run_id)
 
     def _drain(self) -> None:
         page = self._instance.get_records_for_run(self._run_id, cursor=self._cursor, limit=500)
@@ -130,10 +161,15 @@ class _Watcher:
             self._done += 1
             self._progress.update(self._task, completed=self._done)
             mark = {"STEP_SUCCESS": "[green]done[/]", "STEP_FAILURE": "[red]failed[/]"}.get(kind, "[yellow]skipped[/]")
+            interrupted = kind == "STEP_FAILURE" and _was_interrupted(event)
+            mark = "[yellow]stopped[/]" if interrupted else mark
             seconds = entry.timestamp - self._started.get(step, entry.timestamp)
             self._console.print(f"[{self._done:>2}/{self._total}] {mark} {step} ({seconds:.1f} s)", highlight=False)
-            if kind == "STEP_FAILURE":
+            if kind == "STEP_FAILURE" and not interrupted:
                 self.errors.append(f"{step}: {_cause(event)}")
+        elif kind == "PIPELINE_FAILURE":
+            reason = event.job_failure_data.failure_reason
+            self.stopped = reason is not None and reason.value == "UNEXPECTED_TERMINATION"
         elif kind == "ASSET_CHECK_EVALUATION":
             evaluation = event.asset_check_evaluation_data
             if not evaluation.passed:
@@ -143,6 +179,11 @@ class _Watcher:
                 self.failed_checks.append(
                     f"{name} ({evaluation.severity.value})" + (f": {'; '.join(map(str, named))}" if named else "")
                 )
+
+
+def _was_interrupted(event: dg.DagsterEvent) -> bool:
+    error = event.step_failure_data.error
+    return error is not None and error.cls_name in _INTERRUPTS
 
 
 def _cause(event: dg.DagsterEvent) -> str:
@@ -158,20 +199,38 @@ def _cause(event: dg.DagsterEvent) -> str:
     )
 
 
+@contextlib.contextmanager
+def _own_descriptor(console: Console) -> Generator[Console, None, None]:
+    """The console's terminal, file or pipe under a descriptor of its own.
+
+    While a step runs Dagster puts a log file in the place of standard output and copies it back line by line: what is
+    drawn there would end up in the step's log, and a terminal would be none.
+    """
+    try:
+        descriptor = os.dup(console.file.fileno())
+    except (AttributeError, io.UnsupportedOperation):
+        # Kept in memory, so nobody puts anything in its place.
+        yield console
+        return
+    with open(descriptor, "w", encoding=console.encoding, errors="replace") as file:
+        yield Console(file=file, highlight=False, soft_wrap=True)
+
+
 def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
     """Execute one job in this process, following it live; failures are in the outcome, not raised."""
-    with alone(Settings.from_env().home, job_name, console):
-        return _run_alone(definitions, job_name, console)
+    settings = Settings.from_env()
+    with alone(settings.home, job_name, console), _own_descriptor(console) as steady:
+        return _run_alone(definitions, job_name, steady, progress_folder(settings.ledger))
 
 
-def _run_alone(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
+def _run_alone(definitions: dg.Definitions, job_name: str, console: Console, progress_files: Path) -> RunOutcome:
     instance = dg.DagsterInstance.get()
     for run_id in end_dead_runs(instance):
         console.print(f"[yellow]run {run_id[:8]} was cut off earlier; going on where it stood[/]")
     wait_for_others(instance, console)
     job = definitions.resolve_job_def(job_name)
     run_id = str(uuid.uuid4())
-    watcher = _Watcher(instance, run_id, len(job.nodes), console)
+    watcher = _Watcher(instance, run_id, len(job.nodes), console, progress_files)
     begin = time.monotonic()
     with watcher.following():
         result = job.execute_in_process(
@@ -182,5 +241,11 @@ def _run_alone(definitions: dg.Definitions, job_name: str, console: Console) -> 
             tags={PID_TAG: str(os.getpid()), START_TAG: process_started(os.getpid()) or ""},
         )
     return RunOutcome(
-        run_id, result.success, time.monotonic() - begin, len(job.nodes), watcher.errors, watcher.failed_checks
+        run_id,
+        result.success,
+        time.monotonic() - begin,
+        len(job.nodes),
+        watcher.errors,
+        watcher.failed_checks,
+        watcher.stopped,
     )

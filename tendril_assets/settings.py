@@ -10,8 +10,10 @@
 ``TENDRIL_HASH_KEY``       secret of the published identifiers, at least 32 bytes; the sandbox has its own
 ``TENDRIL_WORKERS``        processes that read, search and mask documents; default the number of cores
 ``TENDRIL_CONCURRENCY``    requests in flight at the gateway; default 64
-``TENDRIL_MAX_USD``        hard cap in USD of each step that asks the gateway; default none
-``TENDRIL_MAX_CALLS``      hard cap in calls of each step that asks the gateway; default none
+``TENDRIL_PRICES``         price table (YAML, see ``judging/prices.yaml``) in place of the package's own, for models that the
+                           gateway's list leaves out, or where it has none
+``TENDRIL_MAX_USD``        hard cap in USD of each run, over all its steps that ask the gateway; default none
+``TENDRIL_MAX_CALLS``      hard cap in HTTP calls of each run, over all its steps that ask; default none
 =========================  =================================================================================
 """
 
@@ -42,6 +44,7 @@ class Settings:
     max_usd: Decimal | None
     max_calls: int | None
     simap_base_url: str | None = None
+    price_table: Path | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":
@@ -63,6 +66,7 @@ class Settings:
             max_usd=_money(env, "TENDRIL_MAX_USD"),
             max_calls=_number(env, "TENDRIL_MAX_CALLS", 0) or None,
             simap_base_url=env.get("TENDRIL_SIMAP_BASE_URL") or None,
+            price_table=_file(env, "TENDRIL_PRICES"),
         )
 
     @property
@@ -132,8 +136,17 @@ def _folder(env: Mapping[str, str], name: str, default: Path) -> Path:
     path = Path(text).expanduser()
     if not path.is_absolute():
         raise SettingsError(
-            f"{name}={text!r} is relative: give an absolute path, so that every process finds the same folder"
+            f"{name}={text!r} is relative: give an absolute path, so that every process finds the same place"
         )
+    return path
+
+
+def _file(env: Mapping[str, str], name: str) -> Path | None:
+    path = _folder(env, name, Path())
+    if path == Path():
+        return None
+    if not path.is_file():
+        raise SettingsError(f"{name}={str(path)!r} is no file")
     return path
 
 

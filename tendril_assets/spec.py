@@ -5,32 +5,18 @@ here and is hashed; whatever only changes how the work is done (workers, concurr
 Misspelt fields are errors (``extra="forbid"``), with file and line, when the code location loads.
 """
 
-import hashlib
-import json
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, model_serializer, model_validator
+from pydantic import Field, SerializationInfo, model_serializer, model_validator
 from pydantic.functional_serializers import SerializerFunctionWrapHandler
 
 from tendril_assets.records import PubType
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
-_IDENTITY = "identity"
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    def fingerprint(self) -> str:
-        """First 16 hex digits of the SHA-256 of the canonical JSON of this part."""
-        identity = self.model_dump(mode="json", context={_IDENTITY: True})
-        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
+from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part
+from tendril_assets.spec_calibration import CalibrationSpec
 
 ProjectSubType = Literal[
     "construction",
@@ -61,7 +47,7 @@ PubTypeFilter = Literal[
 ]
 
 
-class SimapSpec(_Part):
+class SimapSpec(Part):
     """What is taken from SIMAP: its project search, and of the projects found the texts of their publications.
 
     The filters are the search's own; a list means one of these. ``published_from`` and ``published_until`` bound the day
@@ -130,12 +116,12 @@ class SimapSpec(_Part):
     def _without_transport(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         """Where and how fast the answers are asked for is no part of what results from them."""
         fields = handler(self)
-        if info.context and info.context.get(_IDENTITY):
+        if info.context and info.context.get(IDENTITY):
             return {k: v for k, v in fields.items() if k not in ("base_url", "requests_per_second")}
         return fields
 
 
-class SamplingSpec(_Part):
+class SamplingSpec(Part):
     """Which groups, documents, areas and criteria are drawn; see ``corpus.sampling``."""
 
     n_projects: int = Field(800, ge=1)
@@ -144,7 +130,7 @@ class SamplingSpec(_Part):
     min_projects_per_area: int = Field(3, ge=0)
 
 
-class ExtractionSpec(_Part):
+class ExtractionSpec(Part):
     """Limits of one document; beyond them its outcome is ``too_large`` or ``parse_failed``."""
 
     timeout_s: float = Field(60, gt=0)
@@ -157,7 +143,7 @@ class ExtractionSpec(_Part):
     )
 
 
-class NearDuplicateSpec(_Part):
+class NearDuplicateSpec(Part):
     """A passage goes when an older kept one of its project has n-gram Jaccard >= threshold (exact, inclusive).
 
     Leakage follows the same unit, n and threshold over the whole collection, without the guard.
@@ -172,7 +158,7 @@ class NearDuplicateSpec(_Part):
     )
 
 
-class FilterSpec(_Part):
+class FilterSpec(Part):
     """Which passages are kept; lengths are inclusive. See ``corpus.filters`` and ``corpus.neardup``."""
 
     min_characters: int = Field(20, ge=1)
@@ -189,7 +175,7 @@ class FilterSpec(_Part):
         return self
 
 
-class AnonymizationSpec(_Part):
+class AnonymizationSpec(Part):
     """``rules``: checksum rules and a list of first names; ``model``: a token-classification model besides, local only."""
 
     detector: Literal["rules", "model"] = "rules"
@@ -206,43 +192,45 @@ class AnonymizationSpec(_Part):
         return self
 
 
-class LLMSpec(_Part):
-    """A model behind the gateway, with everything that changes its answer."""
-
-    model: str
-    temperature: float = Field(0.0, ge=0, le=2)
-    max_tokens: int = Field(1024, ge=1)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
-    providers: tuple[str, ...] = Field((), description="pinned providers, in order; empty leaves the route open")
-    quantizations: tuple[str, ...] = ()
-    require_parameters: bool = Field(True, description="only providers that honour every parameter that is sent")
-
-
-class QuerySpec(_Part):
+class QuerySpec(Part):
     summary: LLMSpec
     summary_max_words: int = Field(100, ge=10)
 
 
-class JudgeSpec(_Part):
+class DriftSpec(Part):
+    """The drift check: how many answered requests are asked again, and how far the new grades may lie from the old.
+
+    ``sample`` is shared out evenly among the grades, so that rare ones are in it; ``judging.drift`` says how.
+    """
+
+    sample: int = Field(200, ge=1, description="requests asked again in each round")
+    min_agreement: float = Field(0.85, ge=0, le=1, description="least share of equal grades, on the graded scale")
+    max_mean_shift: float = Field(0.1, ge=0, le=2, description="largest mean of new grade minus old, up or down")
+    max_missing_share: float = Field(0.1, ge=0, le=1, description="largest share of the sample without two grades")
+
+
+class JudgeSpec(Part):
     llm: LLMSpec
     guideline: str = Field("de_short", description="name of a guideline file in judging/guidelines")
     allow_incomplete: bool = Field(False, description="go on with open requests; they are counted and reported")
+    calibration: CalibrationSpec = CalibrationSpec()
+    drift: DriftSpec | None = Field(None, description="absent: no sample is ever asked again")
 
 
-class CandidateSpec(_Part):
+class CandidateSpec(Part):
     """``exhaustive``: every passage of a group against the group's queries."""
 
     policy: Literal["exhaustive"] = "exhaustive"
 
 
-class SplitSpec(_Part):
+class SplitSpec(Part):
     """``sampled``: the groups with the lowest keyed hashes are held out."""
 
     policy: Literal["sampled"] = "sampled"
     validation_share: float = Field(0.1, gt=0, lt=1)
 
 
-class TrainingSpec(_Part):
+class TrainingSpec(Part):
     """The recipe shared by all models of the collection."""
 
     learning_rate: float = Field(1e-5, gt=0)
@@ -261,7 +249,7 @@ class TrainingSpec(_Part):
     bf16: bool = True
 
 
-class ModelSpec(_Part):
+class ModelSpec(Part):
     """An embedding model as data. ``batch`` x accumulation = the recipe's effective batch."""
 
     base: str = Field(description="hub id, local folder, or package:<import name> for a model a package carries")
@@ -283,13 +271,13 @@ class ModelSpec(_Part):
         return self
 
 
-class Bm25Spec(_Part):
+class Bm25Spec(Part):
     k1: float = Field(1.5, ge=0)
     b: float = Field(0.75, ge=0, le=1)
     stemmer: Literal["none", "german", "russian", "english"] = "none"
 
 
-class EvaluationSpec(_Part):
+class EvaluationSpec(Part):
     """``scope`` group: a query ranks its own group's passages; collection: the whole corpus."""
 
     scope: Literal["group", "collection"] = "group"
@@ -300,7 +288,7 @@ class EvaluationSpec(_Part):
     bm25: Bm25Spec = Bm25Spec()
 
 
-class ReleaseSpec(_Part):
+class ReleaseSpec(Part):
     name: str
     version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
     title: str
@@ -309,7 +297,7 @@ class ReleaseSpec(_Part):
     language: str = "de"
 
 
-class CollectionSpec(_Part):
+class CollectionSpec(Part):
     """One collection. ``profiles`` overlay the rest: the active one is chosen by the settings, never by code."""
 
     collection: Name

@@ -1,52 +1,216 @@
-"""What ``tendril status`` prints: tables, ledger and open requests of a collection; reads only."""
+"""What ``tendril status`` prints: asking steps, requests, ledger and tables of a collection; reads only.
 
+It looks from another process while a run is going on. The asking steps come from their progress files, the rest from
+the ledger and the warehouse; where one of them cannot be read, it says so and shows the others.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 
+from tendril_assets.asking_display import asking_bar, told
 from tendril_assets.defs import collection_spec
+from tendril_assets.errors import LedgerError, WarehouseError
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, read_standings
+from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
 
+# Longest wait for the warehouse: what is asked for is a look, not a place in the queue.
+WAIT_S = 3.0
+POLL_S = 0.5
+LINE_SECONDS = 5.0
+# Hand-over files with requests. A summary is asked a second time only where the first came too long.
+_REQUESTS = {
+    "judge": "judge_requests",
+    "calibration": "calibration_requests",
+    "area_summary": "summary_requests",
+    "drift": "drift_requests",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the ledger holds of one purpose: distinct requests ``answered`` and, by status, those that only failed."""
+
+    purpose: str
+    answered: int
+    failed: dict[str, int]
+    cost: Decimal
+    cost_unknown: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """``tables``: rows by table. ``requests``: by purpose, how many the collection has and how many are open.
+
+    ``unread``: what could not be read, with the reason.
+    """
+
+    collection: str
+    home: str
+    asking: tuple[Standing, ...]
+    asked: tuple[Asked, ...] = ()
+    requests: dict[str, tuple[int, int]] = field(default_factory=dict)
+    tables: dict[str, int] | None = None
+    unread: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; money as decimal text."""
+        asked = [asdict(row) | {"cost": format(row.cost, "f")} for row in self.asked]
+        steps = [s.to_json() | {"goes_on": s.goes_on(), "was_cut_off": s.was_cut_off()} for s in self.asking]
+        requests = {name: {"requests": n, "open": n_open} for name, (n, n_open) in self.requests.items()}
+        return {**asdict(self), "asking": steps, "asked": asked, "requests": requests}
+
+
+def read_status(settings: Settings, collection: str) -> Status:
+    """Look at everything once. Raises SettingsError for an unknown collection, and nothing for what cannot be read."""
+    collection_spec(collection, settings.profile)
+    unread: list[str] = []
+    asked, requests = _of(lambda: _ledger(settings, collection), LedgerError, unread) or ((), {})
+    tables = _of(lambda: _tables(settings, collection), WarehouseError, unread)
+    return Status(
+        collection, str(settings.home), tuple(_standings(settings, collection)), asked, requests, tables, tuple(unread)
+    )
+
+
+def _of(read: Callable[[], Any], trouble: type[Exception], unread: list[str]) -> Any:
+    try:
+        return read()
+    except trouble as error:
+        unread.append(str(error))
+        return None
+
+
+def _standings(settings: Settings, collection: str) -> list[Standing]:
+    """Of the collection, those that go on first."""
+    found = [s for s in read_standings(progress_folder(settings.ledger)) if s.collection == collection]
+    return sorted(found, key=lambda standing: not standing.goes_on())
+
+
+def _tables(settings: Settings, collection: str) -> dict[str, int] | None:
+    if not settings.warehouse.exists():
+        return None
+    warehouse = Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot), wait_s=WAIT_S)
+    statement = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() WHERE schema_name = $s"
+    return dict(warehouse.frame(collection, statement, "status", s=collection).iter_rows())
+
+
+def _ledger(settings: Settings, collection: str) -> tuple[tuple[Asked, ...], dict[str, tuple[int, int]]]:
+    if not settings.ledger.is_dir():
+        return (), {}
+    ledger = Ledger(settings.ledger, read_only=True)
+    entries = ledger.frame(columns=("request_key", "purpose", "status", "cost", "sequence"))
+    artifacts = Artifacts(root=str(settings.artifacts))
+    answered = entries.filter(pl.col("status").is_in(FINAL_STATUSES)).select("request_key").unique()
+    requests = {}
+    for purpose, name in _REQUESTS.items():
+        if artifacts.exchange(collection, name).exists():
+            wanted = artifacts.read_frame(collection, name)
+            wanted = wanted.filter(pl.col("attempt") == 1) if "attempt" in wanted.columns else wanted
+            wanted = wanted.select("request_key").unique()
+            requests[purpose] = wanted.height, wanted.join(answered, on="request_key", how="anti").height
+    return tuple(_asked(purpose, rows) for (purpose,), rows in sorted(entries.group_by("purpose"))), requests
+
+
+def _asked(purpose: str, entries: pl.DataFrame) -> Asked:
+    is_final = pl.col("status").is_in(FINAL_STATUSES)
+    latest = entries.sort(is_final, "sequence").unique("request_key", keep="last")
+    failed = latest.filter(~is_final)["status"].value_counts()
+    known = entries["cost"].drop_nulls()
+    return Asked(
+        purpose,
+        latest.filter(is_final).height,
+        dict(sorted(failed.iter_rows())),
+        Decimal(known.sum() or 0),
+        entries.height - known.len(),
+    )
+
 
 def show_status(settings: Settings, collection: str, console: Console) -> None:
-    """Row counts per table, open requests and ledger state; reads only, also while a run is going on."""
-    collection_spec(collection, settings.profile)
-    warehouse, artifacts = (
-        Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot), wait_s=10),
-        Artifacts(root=str(settings.artifacts)),
-    )
-    if not settings.warehouse.exists():
+    """The whole state in words: what is asking, requests, ledger, tables."""
+    status = read_status(settings, collection)
+    for standing in status.asking:
+        console.print(told(standing), markup=False)
+    if status.tables is None and not status.unread:
         console.print(f"no warehouse at {settings.warehouse} yet: run tendril demo, or tendril run", markup=False)
-        return
-    present = warehouse.frame(
-        collection,
-        "SELECT table_name, estimated_size AS rows FROM duckdb_tables() WHERE schema_name = $s",
-        "status",
-        s=collection,
-    )
-    sizes = dict(present.iter_rows())
-    table = Table(title=f"{collection} in {settings.warehouse}")
+    elif status.tables is not None:
+        console.print(_table_of(status, settings))
+    for asked in status.asked:
+        failed = ", ".join(f"{n:,} {name}" for name, n in asked.failed.items())
+        unknown = f", {asked.cost_unknown:,} replies of unknown cost" if asked.cost_unknown else ""
+        console.print(
+            f"ledger, {asked.purpose}: {asked.answered:,} requests answered, {sum(asked.failed.values()):,} failed"
+            f"{f' ({failed})' if failed else ''}, {asked.cost} USD named{unknown}",
+            markup=False,
+        )
+    if not status.asked and not status.unread:
+        console.print("ledger: none yet")
+    for purpose, (n, n_open) in status.requests.items():
+        console.print(f"{purpose} requests: {n:,}, of which open: {n_open:,}")
+    for reason in status.unread:
+        console.print("[yellow]not shown[/]: ", end="")
+        console.print(reason, markup=False)
+
+
+def _table_of(status: Status, settings: Settings) -> Table:
+    table = Table(title=f"{status.collection} in {settings.warehouse}")
     table.add_column("stage")
     table.add_column("table")
     table.add_column("rows", justify="right")
+    sizes = status.tables or {}
     for name, declared in TABLES.items():
         table.add_row(declared.stage, name, f"{sizes[name]:,}" if name in sizes else "[dim]not yet[/]")
-    console.print(table)
-    report = Ledger(settings.ledger).verify() if settings.ledger.is_dir() else None
-    if report is None:
-        console.print("ledger: none yet")
+    return table
+
+
+def print_status(settings: Settings, collection: str) -> None:
+    """The whole state as one JSON object on standard output."""
+    _write_json(read_status(settings, collection).to_json())
+
+
+def watch_asking(settings: Settings, collection: str, console: Console, *, as_json: bool = False) -> None:
+    """Show the step that is asking until it ends: redrawn in a terminal, else a line (or JSON object) now and then."""
+
+    def latest() -> Standing | None:
+        return next(iter(_standings(settings, collection)), None)
+
+    standing, due = latest(), Every(LINE_SECONDS, at_once=True)
+    is_drawn = console.is_terminal and not as_json
+    drawing = Live(console=console, refresh_per_second=1 / POLL_S, transient=True) if is_drawn else nullcontext()
+    with drawing as live:
+        while standing is not None and standing.goes_on():
+            if live is not None:
+                live.update(asking_bar(standing))
+            elif due():
+                _tell(standing, console, as_json=as_json)
+            time.sleep(POLL_S)
+            standing = latest()
+    if standing is not None:
+        _tell(standing, console, as_json=as_json)
+    elif not as_json:
+        console.print(f"{collection}: no step has asked the gateway yet")
+
+
+def _tell(standing: Standing, console: Console, *, as_json: bool) -> None:
+    if as_json:
+        _write_json(standing.to_json() | {"goes_on": standing.goes_on(), "was_cut_off": standing.was_cut_off()})
     else:
-        statuses = ", ".join(f"{status} {n:,}" for status, n in sorted(report.by_status.items()))
-        console.print(
-            f"ledger: {report.entries:,} replies in {report.segments} segments ({statuses}), {report.known_cost} USD known, "
-            f"{report.unknown_costs:,} of unknown cost{'' if report.is_sound else '; DAMAGED, see tendril doctor'}",
-            markup=False,
-        )
-    if artifacts.exchange(collection, "judge_requests").exists():
-        wanted = artifacts.read_frame(collection, "judge_requests", ["request_key"])["request_key"]
-        answered = Ledger(settings.ledger).answered_keys() if settings.ledger.is_dir() else set()
-        open_requests = sum(key not in answered for key in wanted)
-        console.print(f"judge requests: {len(wanted):,}, of which open: {open_requests:,}")
+        console.print(told(standing), markup=False)
+
+
+def _write_json(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()

@@ -52,3 +52,13 @@ def test_nothing_is_partitioned_and_nothing_paid_is_automated(loaded: dg.Definit
         assert node.partitions_def is None, key
         if set(node.pools or ()) & {"judge_api", "gpu"}:
             assert node.automation_condition is None, key
+
+
+def test_what_is_paid_a_second_time_has_a_job_of_its_own(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    again = {key for key in graph.get_all_asset_keys() if (graph.get(key).group_name or "").endswith("_drift")}
+    assert again
+    for job in loaded.resolve_all_job_defs():
+        held = set(job.asset_layer.executable_asset_keys) & again
+        if not job.name.startswith("__"):
+            assert held == (again if job.name.endswith("_drift") else set()), job.name

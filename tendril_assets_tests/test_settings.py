@@ -49,6 +49,17 @@ def test_each_mistake_names_its_variable(name: str, value: str) -> None:
         Settings.from_env({name: value})
 
 
+def test_a_price_table_is_an_absolute_file_that_exists(tmp_path: Path) -> None:
+    table = tmp_path / "prices.yaml"
+    with pytest.raises(SettingsError, match=r"TENDRIL_PRICES.* is no file"):
+        Settings.from_env({"TENDRIL_PRICES": str(table)})
+    with pytest.raises(SettingsError, match=r"TENDRIL_PRICES.* is relative"):
+        Settings.from_env({"TENDRIL_PRICES": "prices.yaml"})
+    table.touch()
+    assert Settings.from_env({"TENDRIL_PRICES": str(table)}).price_table == table
+    assert Settings.from_env({}).price_table is None
+
+
 def test_secrets_are_not_shown() -> None:
     settings = Settings.from_env({"TENDRIL_LLM_API_KEY": "sk-secret", "TENDRIL_HASH_KEY": "h" * 40})
     assert "sk-secret" not in repr(settings)

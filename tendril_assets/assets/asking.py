@@ -5,25 +5,32 @@ the gateway and reports. A stop of any kind loses nothing: the next run asks onl
 """
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from decimal import Decimal
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from tendril_assets.errors import BudgetReached, GatewayError
+from tendril_assets.assets.asking_watch import Watch
+from tendril_assets.errors import BudgetReached, DatabaseLocked, GatewayError, LedgerError
+from tendril_assets.judging.prefix_order import by_prefix
 from tendril_assets.judging.prompts import Message
 from tendril_assets.judging.request import RequestFactory
-from tendril_assets.resources.gateway import Gateway, progress_to
+from tendril_assets.resources.asking_progress import Standing
+from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.gateway_run import BUDGET, GatewayRequest, RunSummary
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.lock import exclusive
 from tendril_assets.settings import Settings
 
-LOG_SECONDS = 5.0
+# What the prompts of rows with equal values here have in common, as far as a frame has these columns.
+PREFIX = ("system", "guideline", "query_text")
 # Longest wait for another process that asks; it may go on for days, so the step says so and ends.
 WAIT_S = 30.0
+
+STOPPED = "stopped"
+RESUME = "Every answer is kept. Run again: only what is open is asked."
 
 # What a replies asset yields: observations on the way to an error, or its result.
 Replies = Iterator[dg.AssetObservation | dg.MaterializeResult]
@@ -41,20 +48,23 @@ def ask(
     requests: pl.DataFrame,
     *,
     purpose: str,
-    factory: RequestFactory,
+    factory: RequestFactory | Callable[[dict[str, Any]], RequestFactory],
     messages: Callable[[dict[str, Any]], list[Message]],
     allow_incomplete: bool = False,
 ) -> Generator[dg.AssetObservation, None, dict[str, Any]]:
-    """Ask the open requests among the rows of ``requests``, in their order; returns the asset's metadata.
+    """Ask the open requests among the rows of ``requests``; returns the asset's metadata. They go out by query, in the
+    order that lets the provider's prompt cache serve what those of one query share (``judging.prefix_order``).
 
     Before an error it yields an observation: the metadata of a step that fails is lost, what is left to do is not.
 
     Args:
-        requests: ``request_key`` and whatever ``messages`` needs of a row; a key that occurs twice is asked once.
+        requests: ``request_key`` and whatever ``messages`` needs of a row; a key that occurs twice is asked once. Where
+            there is a column ``repeat``, it holds the label that the key was made with: an answer asked for once more.
+        factory: of all requests, or of each row where they go to several models.
         messages: the chat messages of a row; rendered only when the request goes out.
 
     Raises:
-        BudgetReached: a cap was reached and ``allow_incomplete`` is not set. What was answered is kept.
+        BudgetReached: a cap of the run was reached and ``allow_incomplete`` is not set. What was answered is kept.
         DatabaseLocked: another process is asking for the same ledger; names it.
         InsufficientCredits, GatewayRefused, GatewayError, LedgerError: as the gateway client raises them.
     """
@@ -62,46 +72,103 @@ def ask(
     # (and paying for) the same open requests at the same time.
     with exclusive(ledger.folder / ".asking", f"ask {purpose}", WAIT_S):
         asked = requests.unique("request_key", keep="first", maintain_order=True)
-        answered = pl.DataFrame({"request_key": list(ledger.answered_keys())}, schema={"request_key": pl.String})
-        waiting = asked.join(answered, on="request_key", how="anti", maintain_order="left")
+        waiting = asked.join(
+            ledger.answered().to_frame("request_key"), on="request_key", how="anti", maintain_order="left"
+        )
         context.log.info(f"{purpose}: {asked.height:,} requests, {waiting.height:,} open")
-        if waiting.height and not factory.pinned:
+        if waiting.height and isinstance(factory, RequestFactory) and not factory.pinned:
             context.log.warning(
                 f"{factory.llm.model}: no provider is pinned, so answers may come from different inference stacks; "
                 "the route that answered is recorded in judge_calls"
             )
         before = {"requests": asked.height, "answered_before": asked.height - waiting.height}
         if waiting.is_empty():
+            _compact(context, ledger)
             return {**before, "state": "complete", "open": 0, "calls": 0}
+        waiting = by_prefix(waiting, PREFIX, gateway.concurrency)
         rows = waiting.iter_rows(named=True)
-        stream = (GatewayRequest(row["request_key"], purpose, factory.body(messages(row))) for row in rows)
+
+        def request(row: dict[str, Any]) -> GatewayRequest:
+            own = factory if isinstance(factory, RequestFactory) else factory(row)
+            return GatewayRequest(row["request_key"], purpose, own.body(messages(row)), row.get("repeat"))
+
+        stream = map(request, rows)
+        collection, *step = context.asset_key.path
+        watch = Watch(
+            context,
+            ledger,
+            Standing.beginning((collection, "_".join(step)), purpose, context.run.run_id, *before.values()),
+        )
         try:
             summary = gateway.answer(
-                stream, ledger, total=waiting.height, on_progress=progress_to(context.log, LOG_SECONDS)
+                stream,
+                ledger,
+                total=waiting.height,
+                on_progress=watch,
+                run=context.run.run_id,
+                spent=ledger.spent(context.run.run_id),
             )
         except GatewayError as error:
+            watch.end(type(error).__name__)
             yield _observed(context, {**before, "state": type(error).__name__, "open": error.n_open})
             raise
+        except BaseException as error:
+            # An interrupt, of Python or of Dagster, is no Exception.
+            watch.end(type(error).__name__ if isinstance(error, Exception) else STOPPED)
+            context.log.info(f"{purpose}: {watch.standing.state}; {watch.standing}. {RESUME}")
+            raise
+        watch.end(summary.state)
         context.log.info(str(summary))
+        _compact(context, ledger)
         metadata = {**before, **_figures(summary)}
         if summary.state == BUDGET and not allow_incomplete:
             yield _observed(context, metadata)
-            raise BudgetReached(
-                f"{purpose}: a cap was reached with {summary.n_open:,} of {waiting.height:,} requests open. Answers are "
-                "kept; raise TENDRIL_MAX_USD or TENDRIL_MAX_CALLS and run again: only the open requests are asked.",
-                n_open=summary.n_open,
-            )
+            raise BudgetReached(_cap_message(context, gateway, ledger, purpose, summary), n_open=summary.n_open)
         return metadata
 
 
-def data_version(ledger: Ledger, keys: Iterable[str]) -> dg.DataVersion:
+def _compact(context: dg.AssetExecutionContext, ledger: Ledger) -> None:
+    """Segments become Parquet once there is enough of them. The answers are safe either way, so what goes wrong here is
+    said and fails no step."""
+    try:
+        done = ledger.compact()
+    except (LedgerError, DatabaseLocked) as error:
+        context.log.warning(f"the ledger was not compacted: {error}")
+        return
+    if done.files:
+        context.log.info(
+            f"ledger compacted: {done.entries:,} replies, {done.bytes_before:,} bytes became {done.bytes_after:,}"
+        )
+
+
+def _cap_message(
+    context: dg.AssetExecutionContext, gateway: Gateway, ledger: Ledger, purpose: str, summary: RunSummary
+) -> str:
+    """What was spent in this run, where it stopped, what is open and about what that will cost."""
+    caps = {"TENDRIL_MAX_USD": gateway.max_usd, "TENDRIL_MAX_CALLS": gateway.max_calls}
+    named = " and ".join(f"{name}={cap}" for name, cap in caps.items() if cap is not None)
+    spent = ledger.spent(context.run.run_id)
+    if summary.cost_known:
+        about = summary.cost / summary.cost_known * summary.n_open
+        cost = f"about {about:.4f} USD more, going by what this step has paid so far"
+    else:
+        cost = "an amount that nothing is known of yet: see tendril estimate"
+    return (
+        f"{purpose}: a cap of this run ({named}) was reached in step {context.asset_key.to_user_string()}. The run has "
+        f"spent {spent.usd} USD in {spent.calls:,} calls; {summary.n_open:,} of the step's requests are open and will "
+        f"cost {cost}. {RESUME} A cap holds for each run anew; raise it to get further in one."
+    )
+
+
+def data_version(ledger: Ledger, keys: pl.Series) -> dg.DataVersion:
     """Hash of those ``keys`` that are answered: a step downstream is stale exactly when an answer came or went."""
-    return keys_version(ledger.answered_keys().intersection(keys))
+    asked = keys.to_frame("request_key")
+    return keys_version(asked.join(ledger.answered().to_frame("request_key"), on="request_key", how="semi").to_series())
 
 
-def keys_version(keys: Iterable[str]) -> dg.DataVersion:
+def keys_version(keys: pl.Series) -> dg.DataVersion:
     """Hash of a set of request keys: equal requests in another order are the same data."""
-    return dg.DataVersion(hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32])
+    return dg.DataVersion(hashlib.sha256("\n".join(keys.unique().sort()).encode()).hexdigest()[:32])
 
 
 def _observed(context: dg.AssetExecutionContext, metadata: dict[str, Any]) -> dg.AssetObservation:

@@ -90,8 +90,12 @@ def work_asset(
     pool: str,
     kinds: set[str],
     version: str = "1",
+    required: bool = True,
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Decorator: an asset that is files, not a table: replies, model weights, rankings, releases."""
+    """Decorator: an asset that is files, not a table: replies, model weights, rankings, releases.
+
+    One that is not ``required`` may give nothing; the steps after it are skipped then.
+    """
     return dg.asset(
         key=asset_key(spec, name),
         deps=[asset_key(spec, d) for d in deps],
@@ -101,6 +105,7 @@ def work_asset(
         owners=OWNERS,
         pool=pool,
         code_version=version,
+        output_required=required,
     )
 
 
@@ -125,9 +130,9 @@ def store(
     ``metadata`` maps a table name to further entries shown in the UI.
     """
     typed = {name: conform(TABLES[name], frame) for name, frame in frames.items()}
-    warehouse.replace(spec.collection, typed, purpose=context.op_execution_context.op.name)
+    changed = warehouse.replace(spec.collection, typed, purpose=context.op_execution_context.op.name)
     for name, frame in typed.items():
-        context.log.info(f"{spec.collection}.{name}: {frame.height:,} rows")
+        context.log.info(f"{spec.collection}.{name}: {frame.height:,} rows{'' if name in changed else ', as before'}")
         yield dg.MaterializeResult(
             asset_key=asset_key(spec, name),
             data_version=dg.DataVersion(content_hash(TABLES[name], frame)),

@@ -1,4 +1,4 @@
-"""The judging stage: candidates, replies, judgments; and the judge against human grades.
+"""The judging stage: candidates, replies, judgments.
 
 ``candidates`` hands the distinct requests over as a file. ``judge_replies`` works on that file and the ledger alone, so
 it can stop and go on anywhere. ``judge_calls`` and ``judgments`` load and read what the ledger holds.
@@ -11,13 +11,13 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
+from tendril_assets.assets.asking import Replies, ask, data_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
-from tendril_assets.judging.calibration import agreement_table, calibration_requests
+from tendril_assets.assets.judge_in_use import decide, system_in_use
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
-from tendril_assets.judging.prompts import Message, load_guideline, render
-from tendril_assets.judging.request import RequestFactory
+from tendril_assets.judging.prompts import Message, render
+from tendril_assets.judging.systems import declared_system, systems_of
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.ledger import FINAL_STATUSES
@@ -29,121 +29,86 @@ REQUESTS = "judge_requests"
 CALIBRATION = "calibration_requests"
 # Every hand-over file with requests of this collection: what the collection's part of the ledger is.
 HANDED_OVER = (REQUESTS, CALIBRATION, "summary_requests")
+# Handed over by the drift check, where there was a round: what was asked again was paid for too.
+REPEATS = "drift_repeats"
 
 
 def judging_assets(spec: CollectionSpec) -> Stage:
-    """candidates -> judge_replies -> judge_calls -> judgments; calibration_requests -> ... -> judge_agreement."""
-    return Stage([*_judge_assets(spec), *_calibration_assets(spec)], _checks(spec))
+    """candidates -> judge_replies -> judge_calls -> judgments."""
+    return Stage(_judge_assets(spec), _checks(spec))
 
 
 def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     collection = spec.collection
-    factory, guideline = RequestFactory(spec.judge.llm), load_guideline(spec.judge.guideline)
     calls_deps = ["judge_replies", "calibration_replies", "area_summary_replies"]
 
-    @table_assets(spec, ["candidates"], deps=["corpus", "queries", "project_queries"])
+    # Where the calibration decides who judges, or whether anyone does, it comes first.
+    first = ["judge_choice"] if spec.judge.calibration.decides else []
+
+    @table_assets(spec, ["candidates"], deps=["corpus", "queries", "project_queries", *first])
     def candidates(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
+        judge = decide(warehouse, artifacts, spec)
         planned = plan(
             warehouse.frame(collection, query("judging/candidates"), "pair passages and queries"),
             warehouse.load(collection, "queries", ["query_id", "text"]),
             warehouse.load(collection, "corpus", ["passage_id", "text"]),
-            factory,
-            guideline,
+            judge.factory,
+            judge.guideline,
         )
         path = artifacts.write_frame(collection, REQUESTS, planned.requests)
         metadata = {
             "requests": planned.requests.height,
             "shared": planned.candidates.height - planned.requests.height,
-            "model": spec.judge.llm.model,
-            "guideline": f"{guideline.name} {guideline.version} ({guideline.hash})",
+            "model": judge.llm.model,
+            "guideline": judge.guideline.identity,
             "path": dg.MetadataValue.path(str(path)),
         }
         yield from store(context, warehouse, spec, {"candidates": planned.candidates}, {"candidates": metadata})
 
-    @_replies(
+    @replies(
         spec,
         "judge_replies",
         deps=["candidates"],
         description="Replies of the judge to the distinct requests of the candidates, in the ledger.",
     )
     def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
-        yield from _ask_judge(context, spec, artifacts, gateway, REQUESTS, "judge")
+        yield from ask_judge(context, spec, artifacts, gateway, REQUESTS, "judge")
 
     @table_assets(spec, ["judge_calls"], deps=calls_deps)
     def judge_calls(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        handed_over = [artifacts.read_frame(collection, name, ["request_key"]) for name in HANDED_OVER]
-        ours = pl.concat(handed_over).unique()
-        calls = open_ledger().frame().join(ours, on="request_key", how="semi", maintain_order="left")
+        names = [*HANDED_OVER, *([REPEATS] if artifacts.exchange(collection, REPEATS).exists() else [])]
+        handed_over = [artifacts.read_frame(collection, name, ["request_key"]) for name in names]
+        calls = open_ledger().frame(pl.concat(handed_over)["request_key"].unique())
         metadata = {"by_status": counts(calls, "status"), "by_purpose": counts(calls, "purpose"), **_cost(calls)}
         yield from store(context, warehouse, spec, {"judge_calls": calls}, {"judge_calls": metadata})
 
-    @table_assets(spec, ["judgments"], deps=["judge_calls", "candidates"], version=PARSER_VERSION)
-    def judgments(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+    # The guideline holds the rule that makes grades of answers: another rule, other judgments, and the same requests.
+    possible = systems_of(spec.judge) if spec.judge.calibration.apply == "chosen" else (declared_system(spec.judge),)
+    reading = " ".join([PARSER_VERSION, *sorted({system.guideline.hash for system in possible})])
+
+    @table_assets(spec, ["judgments"], deps=["judge_calls", "candidates"], version=reading)
+    def judgments(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
+    ) -> Iterator[dg.MaterializeResult]:
+        guideline = system_in_use(artifacts, spec).guideline
         calls = warehouse.load(
             collection, "judge_calls", ["request_key", "sequence", "status", "finish_reason", "content"]
         )
-        verdicts = parse_calls(latest_calls(calls, FINAL_STATUSES))
+        verdicts = parse_calls(latest_calls(calls, FINAL_STATUSES), guideline)
         judged = fan_out(warehouse.load(collection, "candidates"), verdicts)
         grades = judged.filter(pl.col("grade").is_not_null()).select(pl.col("grade").cast(pl.String))
-        metadata = {"by_status": counts(judged, "status"), "by_grade": counts(grades, "grade")}
+        metadata = {
+            "by_status": counts(judged, "status"),
+            "by_grade": counts(grades, "grade"),
+            "guideline": guideline.identity,
+        }
         yield from store(context, warehouse, spec, {"judgments": judged}, {"judgments": metadata})
 
     return [candidates, judge_replies, judge_calls, judgments]
-
-
-def _calibration_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
-    collection = spec.collection
-    factory, guideline = RequestFactory(spec.judge.llm), load_guideline(spec.judge.guideline)
-
-    @work_asset(
-        spec,
-        CALIBRATION,
-        stage="judging",
-        description="Requests that put the judge to the pairs humans have graded.",
-        deps=["calibration_pairs"],
-        pool="duckdb",
-        kinds={"parquet"},
-    )
-    def write_calibration_requests(warehouse: Warehouse, artifacts: Artifacts) -> dg.MaterializeResult:
-        requests = calibration_requests(warehouse.load(collection, "calibration_pairs"), factory, guideline)
-        path = artifacts.write_frame(collection, CALIBRATION, requests)
-        return dg.MaterializeResult(
-            data_version=keys_version(requests["request_key"]),
-            metadata={"pairs": requests.height, "path": dg.MetadataValue.path(str(path))},
-        )
-
-    @_replies(
-        spec,
-        "calibration_replies",
-        deps=[CALIBRATION],
-        description="Replies of the judge to the calibration pairs, in the ledger.",
-    )
-    def calibration_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
-        yield from _ask_judge(context, spec, artifacts, gateway, CALIBRATION, "calibration")
-
-    @table_assets(spec, ["judge_agreement"], deps=["judge_calls", "calibration_pairs", "calibration_annotations"])
-    def judge_agreement(
-        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
-    ) -> Iterator[dg.MaterializeResult]:
-        requests = artifacts.read_frame(collection, CALIBRATION, ["query_id", "passage_id", "request_key"])
-        calls = warehouse.load(
-            collection, "judge_calls", ["request_key", "sequence", "status", "finish_reason", "content"]
-        ).join(requests, on="request_key", how="semi")
-        verdicts = requests.join(parse_calls(latest_calls(calls, FINAL_STATUSES)), on="request_key", how="left")
-        table = agreement_table(
-            warehouse.load(collection, "calibration_pairs"),
-            warehouse.load(collection, "calibration_annotations"),
-            verdicts,
-            seed=spec.seed,
-        )
-        metadata = {"figures": dg.MetadataValue.md(_agreement_markdown(table))}
-        yield from store(context, warehouse, spec, {"judge_agreement": table}, {"judge_agreement": metadata})
-
-    return [write_calibration_requests, calibration_replies, judge_agreement]
 
 
 def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
@@ -190,11 +155,11 @@ def completeness(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, int]:
     return warehouse.frame(spec.collection, statement, "count open requests", final=final).row(0, named=True)
 
 
-def _replies(spec: CollectionSpec, name: str, *, deps: list[str], description: str) -> Any:
+def replies(spec: CollectionSpec, name: str, *, deps: list[str], description: str) -> Any:
     return work_asset(spec, name, stage="judging", description=description, deps=deps, pool="judge_api", kinds={"llm"})
 
 
-def _ask_judge(
+def ask_judge(
     context: dg.AssetExecutionContext,
     spec: CollectionSpec,
     artifacts: Artifacts,
@@ -202,11 +167,11 @@ def _ask_judge(
     name: str,
     purpose: str,
 ) -> Replies:
-    guideline, ledger = load_guideline(spec.judge.guideline), open_ledger()
+    judge, ledger = system_in_use(artifacts, spec), open_ledger()
     requests = artifacts.read_frame(spec.collection, name)
 
     def messages(row: dict[str, Any]) -> list[Message]:
-        return render(guideline, row["query_text"], row["passage_text"])
+        return render(judge.guideline, row["query_text"], row["passage_text"])
 
     metadata = yield from ask(
         context,
@@ -214,7 +179,7 @@ def _ask_judge(
         ledger,
         requests,
         purpose=purpose,
-        factory=RequestFactory(spec.judge.llm),
+        factory=judge.factory,
         messages=messages,
         allow_incomplete=spec.judge.allow_incomplete,
     )
@@ -228,18 +193,3 @@ def _cost(calls: pl.DataFrame) -> dict[str, Any]:
         "cost_known": known.len(),
         "cost_unknown": calls.height - known.len(),
     }
-
-
-def _agreement_markdown(table: pl.DataFrame) -> str:
-    def cell(row: dict[str, Any]) -> str:
-        if row["value"] is None:
-            return f"undefined: {row['reason']}"
-        interval = "" if row["low"] is None else f" [{row['low']:.3f}, {row['high']:.3f}]"
-        return f"{row['value']:.3f}{interval}"
-
-    rows = [
-        f"| {r['level']} | {r['scale']} | {r['statistic']} | {r['raters']} | {cell(r)} | {r['n']} | {r['missing']} |"
-        for r in table.iter_rows(named=True)
-    ]
-    head = "| level | scale | statistic | raters | value | n | missing |\n|---|---|---|---|---|---:|---:|"
-    return "\n".join([head, *rows])

@@ -46,7 +46,7 @@ def release_assets(spec: CollectionSpec) -> Stage:
 
 
 def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = _inputs((*ROWS, *BREACH_QUERIES, *CARD_FIGURES)) | {"judge_agreement"}
+    deps = _inputs((*ROWS, *BREACH_QUERIES, *CARD_FIGURES)) | {"judge_agreement", "judge_choice"}
 
     @table_assets(spec, ["releases"], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
     def releases(
@@ -78,6 +78,7 @@ def release_inputs(
         rows=rows,
         figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
+        choice=warehouse.load(spec.collection, "judge_choice"),
         breaches=[*breaches, *personal],
         open_requests=completeness(warehouse, spec)["n_open"],
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,

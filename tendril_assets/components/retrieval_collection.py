@@ -6,7 +6,10 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import BaseModel
 
+from tendril_assets.assets.calibration import calibration_assets
 from tendril_assets.assets.corpus import corpus_assets
+from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
+from tendril_assets.assets.drift import drift_assets, drift_job
 from tendril_assets.assets.evaluation import evaluation_assets
 from tendril_assets.assets.judging import judging_assets
 from tendril_assets.assets.landing import landing_assets
@@ -24,6 +27,8 @@ STAGES = (
     corpus_assets,
     queries_assets,
     judging_assets,
+    calibration_assets,
+    drift_assets,
     qrels_assets,
     splits_assets,
     training_assets,
@@ -65,7 +70,8 @@ class RetrievalCollection(dg.Component):
 def collection_jobs(spec: CollectionSpec) -> list[Any]:
     """One job for everything, one for the part that costs nothing, one up to the estimate; none of them asks SIMAP.
 
-    Where the specification reads SIMAP, a fourth one does, and then does the part that costs nothing.
+    Where the specification reads SIMAP, a further one does, and then does the part that costs nothing. Where it has a
+    drift check, that too is a job of its own: what is answered is asked again by nobody's accident.
     """
     name = spec.collection
     online = dg.AssetSelection.assets(dg.AssetKey([name, PUBLICATIONS]))
@@ -76,6 +82,8 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     up_to_requests = up_to_requests.required_multi_asset_neighbors()
     if spec.simap:
         offline, up_to_requests = offline - online, up_to_requests - online
+    if spec.judge.drift:
+        offline = offline - dg.AssetSelection.assets(*(dg.AssetKey([name, part]) for part in DRIFT_ASSETS))
     jobs = [
         dg.define_asset_job(name, selection=offline, description="Everything, from landing to release."),
         dg.define_asset_job(
@@ -97,4 +105,6 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
                 description="What is new on SIMAP, then landing and corpus: no paid call, no GPU.",
             )
         )
+    if spec.judge.drift:
+        jobs.append(drift_job(spec))
     return jobs

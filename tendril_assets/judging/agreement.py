@@ -88,13 +88,13 @@ def kappa_of_table(
     confusion = tuple(tuple(int(cell) for cell in row) for row in table)
     if n == 0:
         return Agreement(None, "no_overlap", 0, missing, confusion)
-    value = _kappas(table[None].astype(float), weights)[0]
+    value = kappas(table[None].astype(float), weights)[0]
     if np.isnan(value):
         return Agreement(None, "single_class", n, missing, confusion)
     low = high = None
     if resamples:
         draws = np.random.default_rng(seed).multinomial(n, table.ravel() / n, size=resamples)
-        low, high = _interval(_kappas(draws.reshape(-1, *table.shape).astype(float), weights), confidence)
+        low, high = percentile_interval(kappas(draws.reshape(-1, *table.shape).astype(float), weights), confidence)
     return Agreement(float(value), None, n, missing, confusion, low, high)
 
 
@@ -129,33 +129,35 @@ def krippendorff_alpha(
     coincidences = counts[:, :, None] * counts[:, None, :]
     coincidences[:, np.arange(len(scale)), np.arange(len(scale))] -= counts
     coincidences /= (counts.sum(axis=1) - 1)[:, None, None]
-    value = _alphas(np.tensordot(frequency[None].astype(float), coincidences, axes=1), scale, metric)[0]
+    value = alphas(np.tensordot(frequency[None].astype(float), coincidences, axes=1), scale, metric)[0]
     if np.isnan(value):
         return Agreement(None, "single_class", n, missing)
     low = high = None
     if resamples:
         draws = np.random.default_rng(seed).multinomial(n, frequency / n, size=resamples)
-        low, high = _interval(
-            _alphas(np.tensordot(draws.astype(float), coincidences, axes=1), scale, metric), confidence
+        low, high = percentile_interval(
+            alphas(np.tensordot(draws.astype(float), coincidences, axes=1), scale, metric), confidence
         )
     return Agreement(float(value), None, n, missing, None, low, high)
 
 
-def _kappas(tables: np.ndarray, weights: Weights) -> np.ndarray:
+def kappas(tables: np.ndarray, weights: Weights) -> np.ndarray:
     """Kappa of each of many tables (B, k, k); NaN where chance disagreement is 0."""
     k = tables.shape[-1]
     distance = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(float)
     disagreement = {"none": (distance > 0).astype(float), "linear": distance, "quadratic": distance**2}[weights]
-    n = tables.sum(axis=(1, 2))
+    # A table without marks stays undefined: 0 of 0, and no warning.
+    n = np.maximum(tables.sum(axis=(1, 2)), 1)
     observed = (tables * disagreement).sum(axis=(1, 2)) / n
-    expected = np.einsum("bi,bj,ij->b", tables.sum(axis=2), tables.sum(axis=1), disagreement) / n**2
+    expected = ((tables.sum(axis=2) @ disagreement) * tables.sum(axis=1)).sum(axis=1) / n**2
     return _ratio(observed, expected)
 
 
-def _alphas(coincidences: np.ndarray, scale: Sequence[int], metric: Metric) -> np.ndarray:
+def alphas(coincidences: np.ndarray, scale: Sequence[int], metric: Metric) -> np.ndarray:
     """Alpha of each of many coincidence matrices (B, k, k); NaN where all marks are one class."""
     marks = coincidences.sum(axis=2)
-    total = marks.sum(axis=1)
+    # A matrix without marks stays undefined; two marks are the fewest that a unit which counts can have.
+    total = np.maximum(marks.sum(axis=1), 2)
     difference = _differences(marks, np.asarray(scale, dtype=float), metric)
     observed = (coincidences * difference).sum(axis=(1, 2)) / total
     expected = (marks[:, :, None] * marks[:, None, :] * difference).sum(axis=(1, 2)) / (total * (total - 1))
@@ -178,7 +180,7 @@ def _ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.where(expected > 0, 1 - observed / np.where(expected > 0, expected, 1.0), np.nan)
 
 
-def _interval(values: np.ndarray, confidence: float) -> tuple[float | None, float | None]:
+def percentile_interval(values: np.ndarray, confidence: float) -> tuple[float | None, float | None]:
     defined = values[~np.isnan(values)]
     if defined.size < (1 - MAX_UNDEFINED_SHARE) * values.size:
         return None, None

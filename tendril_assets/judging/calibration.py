@@ -1,36 +1,81 @@
-"""The agreement table of a calibration set: judge against the curated grades, annotators among themselves.
+"""The calibration: every system put to the pairs that people have graded, and how far each agrees with them.
 
-Per level and over all, on the graded scale (0/1/2) and the binary one (relevant = grade 1 or 2).
+Per level and over all, on the graded scale (0/1/2) and the binary one (relevant = grade 1 or 2). The pairs bring their
+own texts, as the annotators saw them; what has equal texts, system and run shares a request.
 """
 
 import json
 from collections.abc import Sequence
+from itertools import combinations, product
 
 import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_order
-from tendril_assets.judging.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
-from tendril_assets.judging.prompts import Guideline, render
-from tendril_assets.judging.request import RequestFactory
-from tendril_assets.records import GRADES
+from tendril_assets.judging.agreement import Agreement
+from tendril_assets.judging.measured import ALL, CURATED, SCALES, Measured
+from tendril_assets.judging.parse import parse_calls
+from tendril_assets.judging.prompts import render
+from tendril_assets.judging.systems import System
+from tendril_assets.spec_calibration import CalibrationSpec
 from tendril_assets.tables import TABLES
 
-ALL = "all"
-SCALES: dict[str, tuple[int, ...]] = {"graded": GRADES, "binary": (0, 1)}
-STATISTICS: dict[str, Weights] = {"kappa": "none", "kappa_quadratic": "quadratic"}
+__all__ = ["ALL", "FIRST", "SCALES", "agreement_table", "calibration_requests", "run_labels", "verdicts_of"]
+
+# Label of the first run, whose requests are those of the judge itself and carry no repeat.
+FIRST = "1"
+HUMANS = "humans"
+STATISTICS = ("kappa", "kappa_quadratic")
+REQUEST_COLUMNS = {
+    "system": pl.String(),
+    "model": pl.String(),
+    "effort": pl.String(),
+    "guideline": pl.String(),
+    "run": pl.String(),
+    "repeat": pl.String(),
+    "query_id": pl.String(),
+    "passage_id": pl.String(),
+    "request_key": pl.String(),
+    "query_text": pl.String(),
+    "passage_text": pl.String(),
+    "prompt_characters": pl.Int64(),
+}
 
 
-def calibration_requests(pairs: pl.DataFrame, factory: RequestFactory, guideline: Guideline) -> pl.DataFrame:
-    """One row per calibration pair: query_id, passage_id and the columns of ``candidates.REQUEST_SCHEMA``.
+def run_labels(calibration: CalibrationSpec) -> tuple[str, ...]:
+    """``1`` and the labels of the repeats, ``2`` and so on."""
+    return tuple(str(run) for run in range(1, calibration.repeats + 1))
 
-    The pairs bring their own texts, as the annotators saw them; pairs of equal texts share a ``request_key``.
+
+def calibration_requests(
+    pairs: pl.DataFrame, systems: Sequence[System], calibration: CalibrationSpec, seed: int
+) -> pl.DataFrame:
+    """One row per system, run and pair, in ``REQUEST_COLUMNS``: by run, system and query.
+
+    ``pairs``: query_id, passage_id, query_text, passage_text. ``repeat`` is None in the first run. Repeats take the first
+    ``repeat_pairs`` pairs by keyed hash, the same for all systems.
     """
     ordered = pairs.sort("query_text", "query_id", "passage_id")
-    queries, passages = ordered["query_text"].to_list(), ordered["passage_text"].to_list()
-    keys = factory.pair_keys(guideline, queries, passages, ((i, i) for i in range(ordered.height)))
-    overhead = sum(len(message["content"]) for message in render(guideline, "", ""))
+    places = [keyed_order(seed, "calibration_repeat", f"{q}\n{p}") for q, p in _ids(ordered)]
+    drawn = pl.Series(places, dtype=pl.Int64).rank("ordinal") <= (calibration.repeat_pairs or ordered.height)
+    repeated = ordered.filter(drawn)
+    frames = [
+        _asked(ordered if run == FIRST else repeated, system, run)
+        for run, system in product(run_labels(calibration), systems)
+    ]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=REQUEST_COLUMNS)
+
+
+def _asked(pairs: pl.DataFrame, system: System, run: str) -> pl.DataFrame:
+    repeat = None if run == FIRST else run
+    queries, passages = pairs["query_text"].to_list(), pairs["passage_text"].to_list()
+    same = ((i, i) for i in range(pairs.height))
+    keys = system.factory.pair_keys(system.guideline, queries, passages, same, repeat)
+    overhead = sum(len(message["content"]) for message in render(system.guideline, "", ""))
     characters = pl.col("query_text").str.len_chars() + pl.col("passage_text").str.len_chars() + overhead
-    return ordered.select(
+    return pairs.select(
+        *(pl.lit(value).alias(name) for name, value in system.columns.items()),
+        pl.lit(run).alias("run"),
+        pl.lit(repeat, dtype=pl.String).alias("repeat"),
         "query_id",
         "passage_id",
         pl.Series("request_key", keys, pl.String),
@@ -40,60 +85,59 @@ def calibration_requests(pairs: pl.DataFrame, factory: RequestFactory, guideline
     )
 
 
-def agreement_table(
-    pairs: pl.DataFrame, annotations: pl.DataFrame, verdicts: pl.DataFrame, *, seed: int, resamples: int = 10_000
-) -> pl.DataFrame:
-    """Rows of ``judge_agreement``.
+def _ids(pairs: pl.DataFrame) -> list[tuple[str, str]]:
+    return list(pairs.select("query_id", "passage_id").iter_rows())
+
+
+def verdicts_of(requests: pl.DataFrame, calls: pl.DataFrame, systems: Sequence[System]) -> pl.DataFrame:
+    """``requests`` with status and grade of each: ``open`` where there is no call yet.
 
     Args:
-        pairs: query_id, passage_id, level, curated_grade (None where not settled).
-        annotations: query_id, passage_id, annotator, grade (None where not annotated).
-        verdicts: query_id, passage_id, grade (None where the judge gave none); pairs not asked may be absent.
-
-    Alpha is ordinal on the graded scale; on the binary scale all metrics are one. Intervals resample pairs.
+        requests: at least system, request_key.
+        calls: the call that counts for each request: request_key, status, finish_reason, content.
     """
-    key = ["query_id", "passage_id"]
-    marked = pairs.join(verdicts.select(*key, judge="grade"), on=key, how="left").join(
-        annotations.sort("annotator").group_by(key, maintain_order=True).agg(pl.col("grade").alias("annotated")),
-        on=key,
-        how="left",
-    )
+    read = []
+    for system in systems:
+        own = requests.filter(pl.col("system") == system.name)
+        parsed = parse_calls(calls.join(own, on="request_key", how="semi"), system.guideline)
+        read.append(own.join(parsed.select("request_key", "status", "grade"), on="request_key", how="left"))
+    return pl.concat(read).with_columns(pl.col("status").fill_null("open"))
+
+
+def agreement_table(measured: Measured, systems: Sequence[System], in_use: str | None) -> pl.DataFrame:
+    """Rows of ``judge_agreement``: people among themselves once, and every system against them.
+
+    ``in_use``: name of the system that judges; None where there is none.
+    """
+    annotators = list(measured.marks.annotated)
+    humans = {"system": HUMANS, "model": None, "effort": None, "guideline": None, "in_use": True}
     rows: list[dict] = []
-    for level in (*sorted(pairs["level"].unique()), ALL):
-        chosen = marked if level == ALL else marked.filter(pl.col("level") == level)
-        rows.extend(_rows(level, chosen.sort(key), seed, resamples))
-    return TABLES["judge_agreement"].frame(rows)
+    for level, scale in product((*measured.levels, ALL), SCALES):
+        place = {"level": level, "scale": scale}
+        for system in systems:
+            own = {**system.columns, "in_use": system.name == in_use, **place}
+            for statistic in STATISTICS:
+                figure = measured.kappa((system.name, CURATED), level, scale, statistic)
+                rows.append({**own, **_row(statistic, "judge_vs_curated", "judge, curated", figure)})
+            joined = measured.alpha(system.name, level, scale)
+            rows.append({**own, **_row("alpha", "annotators_and_judge", ", ".join([*annotators, "judge"]), joined)})
+        for statistic in STATISTICS:
+            for name in annotators:
+                figure = measured.kappa((name, CURATED), level, scale, statistic)
+                rows.append({**humans, **place, **_row(statistic, "annotator_vs_curated", f"{name}, curated", figure)})
+            for a, b in combinations(annotators, 2):
+                figure = measured.kappa((a, b), level, scale, statistic)
+                rows.append({**humans, **place, **_row(statistic, "annotator_vs_annotator", f"{a}, {b}", figure)})
+        alone = measured.alpha("", level, scale)
+        rows.append({**humans, **place, **_row("alpha", "annotators", ", ".join(annotators), alone)})
+    return TABLES["judge_agreement"].frame([{**row, "resampled": measured.resampled} for row in rows])
 
 
-def _rows(level: str, chosen: pl.DataFrame, seed: int, resamples: int) -> list[dict]:
-    curated, judge = chosen["curated_grade"].to_list(), chosen["judge"].to_list()
-    annotated = [marks or [] for marks in chosen["annotated"].to_list()]
-    rows = []
-    for scale, labels in SCALES.items():
-        human, machine = _on_scale(curated, scale), _on_scale(judge, scale)
-        for statistic, weights in STATISTICS.items():
-            draw = keyed_order(seed, "judge_agreement", f"{level}/{scale}/{statistic}")
-            figure = cohen_kappa(human, machine, labels, weights, resamples=resamples, seed=draw)
-            rows.append(_row(level, scale, statistic, "judge_vs_curated", figure))
-        units = [_on_scale(marks, scale) for marks in annotated]
-        draw = keyed_order(seed, "judge_agreement", f"{level}/{scale}/alpha")
-        figure = krippendorff_alpha(units, "ordinal", labels=labels, resamples=resamples, seed=draw)
-        rows.append(_row(level, scale, "alpha", "annotators", figure))
-    return rows
-
-
-def _on_scale(marks: Sequence[int | None], scale: str) -> list[int | None]:
-    if scale == "graded":
-        return list(marks)
-    return [None if mark is None else int(mark > 0) for mark in marks]
-
-
-def _row(level: str, scale: str, statistic: str, raters: str, figure: Agreement) -> dict:
+def _row(statistic: str, raters: str, who: str, figure: Agreement) -> dict:
     return {
-        "level": level,
-        "scale": scale,
         "statistic": statistic,
         "raters": raters,
+        "who": who,
         "value": figure.value,
         "low": figure.low,
         "high": figure.high,

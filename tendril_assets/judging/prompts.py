@@ -1,22 +1,31 @@
 """Judge prompts: versioned YAML guidelines, rendered with the passage last.
 
-A guideline file has ``name``, ``version``, ``language``, ``system`` and ``user``. Placeholders are replaced by
-splitting the template once, never by ``str.format``: braces in a template or in a tender are ordinary characters.
+A guideline file has ``name``, ``version``, ``language``, ``system``, ``user`` and ``answer``, the form of the answer;
+with two questions also ``questions`` and ``rule`` (see ``answer_form``). Its hash covers all of them. Placeholders are
+replaced by splitting the template once, never by ``str.format``: braces in a template or in a text are ordinary
+characters.
 """
 
 import functools
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from tendril_assets.errors import SettingsError
+from tendril_assets.judging.answer_form import AnswerForm, QuestionForm, parse_answer_form
+from tendril_assets.strict_yaml import StrictLoader
 
 GUIDELINES = Path(__file__).parent / "guidelines"
 _REQUIRED = ("name", "version", "language", "system", "user")
+# Characters no prompt may hold: controls other than tab and newline (a carriage return among them, which YAML keeps
+# only when escaped), private use (``request`` marks places with them), surrogates, a byte order mark.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ue000-\uf8ff\ud800-\udfff\ufeff]")
 
 Message = dict[str, str]
 
@@ -55,39 +64,54 @@ class Guideline:
     language: str
     system: str = field(repr=False)
     user: Template = field(repr=False)
+    answer: AnswerForm = field(repr=False)
     hash: str
 
+    @property
+    def identity(self) -> str:
+        """Name, version and hash in one line."""
+        return f"{self.name} {self.version} ({self.hash})"
 
-def read_prompt(path: Path, extra: tuple[str, ...] = ()) -> dict[str, str]:
+
+def read_prompt(path: Path, extra: tuple[str, ...] = (), data: tuple[str, ...] = ()) -> dict[str, Any]:
     """A prompt file as a mapping of strings, plus ``hash`` (16 hex digits over all its fields).
 
+    ``extra`` names further texts it must have; ``data`` fields it may have, whose shape is the caller's business.
+
     Raises:
-        SettingsError: no such file, not YAML, a field missing, unknown or not a text.
+        SettingsError: no such file, not YAML, a field missing, unknown, given twice or not a text.
     """
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml")))
         raise SettingsError(f"there is no prompt {path.stem!r}; {path.parent.name}/ has: {known}")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), StrictLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(f"prompt {path.name} is not YAML: {error}") from error
     wanted = {*_REQUIRED, *extra}
-    if not isinstance(content, dict) or set(content) != wanted:
-        raise SettingsError(f"prompt {path.name} must have exactly the fields {', '.join(sorted(wanted))}")
-    wrong = sorted(name for name, value in content.items() if not isinstance(value, str) or not value.strip())
+    if not isinstance(content, dict) or set(content) - set(data) != wanted:
+        optional = f"; it may have {', '.join(data)}" if data else ""
+        raise SettingsError(f"prompt {path.name} must have exactly the fields {', '.join(sorted(wanted))}{optional}")
+    texts = {name: content[name] for name in sorted(wanted)}
+    wrong = [name for name, value in texts.items() if not isinstance(value, str) or not value.strip()]
     if wrong:
         raise SettingsError(f"prompt {path.name}: {', '.join(wrong)} must be a non-empty text (quote the version)")
+    for name, value in texts.items():
+        if unfit := _UNFIT.search(value):
+            raise SettingsError(f"prompt {path.name}: {name} holds the character {unfit.group()!a}; remove it")
     if content["name"] != path.stem:
         raise SettingsError(f"prompt {path.name} calls itself {content['name']!r}: name and file must agree")
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # A date in a data field is no JSON; the caller refuses it with the place where it stands.
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     return {**content, "hash": hashlib.sha256(canonical.encode()).hexdigest()[:16]}
 
 
-def parse_guideline(content: dict[str, str]) -> Guideline:
+def parse_guideline(content: Mapping[str, Any]) -> Guideline:
     """A guideline from the mapping ``read_prompt`` gives.
 
     Raises:
-        SettingsError: the user part does not put the query before the passage, or has text after the passage.
+        SettingsError: the user part does not put the query before the passage, or has text after the passage; the
+            answer form is malformed, or the text does not name a word the parser will ask for.
     """
     where = f"guideline {content['name']}"
     user = Template.parse(content["user"], ("query", "passage"), where)
@@ -98,7 +122,14 @@ def parse_guideline(content: dict[str, str]) -> Guideline:
         )
     if user.pieces[4].strip() != "</passage>":
         raise SettingsError(f"{where}: the passage must come last, so that requests share their prefix")
-    return Guideline(content["name"], content["version"], content["language"], content["system"], user, content["hash"])
+    answer = parse_answer_form(content, where)
+    if isinstance(answer, QuestionForm):
+        words = [word for question in answer.questions for word in (question.key, *question.vocabulary)]
+        if unsaid := [word for word in words if f'"{word}"' not in content["system"]]:
+            raise SettingsError(f'{where}: system does not say "{unsaid[0]}", which the answer must hold')
+    return Guideline(
+        content["name"], content["version"], content["language"], content["system"], user, answer, content["hash"]
+    )
 
 
 @functools.cache
@@ -110,7 +141,12 @@ def load_guideline(name: str) -> Guideline:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise SettingsError(f"{name!r} is no guideline name: lower-case letters, digits and underscores")
-    return parse_guideline(read_prompt(GUIDELINES / f"{name}.yaml"))
+    return parse_guideline(read_prompt(GUIDELINES / f"{name}.yaml", extra=("answer",), data=("questions", "rule")))
+
+
+def guideline_names() -> list[str]:
+    """Names of the guidelines that ship with the package, sorted."""
+    return sorted(path.stem for path in GUIDELINES.glob("*.yaml"))
 
 
 def render(guideline: Guideline, query_text: str, passage_text: str) -> list[Message]:

@@ -8,9 +8,8 @@ import polars as pl
 from tendril_assets.release.figures import Figures, assert_sums
 from tendril_assets.release.front_matter import front_matter
 from tendril_assets.release.huggingface import Config, require_rows
+from tendril_assets.release.label_quality import judge_in_use, label_quality
 from tendril_assets.release.wording import (
-    figure,
-    interval,
     listed,
     markdown_table,
     named,
@@ -24,7 +23,6 @@ SANDBOX_NOTE = (
     "> **Sandbox release.** Its identifiers were made with a public secret and protect nothing. "
     "It must not be published."
 )
-_ALL_LAST = [pl.col("level") == "all", pl.col("level")]
 
 
 class CardInputs(NamedTuple):
@@ -33,6 +31,7 @@ class CardInputs(NamedTuple):
     spec: CollectionSpec
     figures: Figures
     agreement: pl.DataFrame
+    choice: pl.DataFrame
     configs: list[Config]
     sizes: dict[str, int]
     sandbox: bool
@@ -58,9 +57,9 @@ def dataset_card(inputs: CardInputs) -> str:
         _catalog_table(spec, inputs.figures, counts),
         _usage(spec),
         "## Dataset creation",
-        _creation(spec, inputs.figures, counts),
+        _creation(spec, inputs.figures, counts, inputs.choice),
         "## Label quality",
-        _quality(inputs.agreement),
+        label_quality(spec, inputs.agreement, inputs.choice),
         "## Limitations",
         _limitations(spec, inputs.figures, counts),
         "## Access and versions",
@@ -151,7 +150,7 @@ def _usage(spec: CollectionSpec) -> str:
     return f"```python\nfrom datasets import load_dataset\n\n{lines}\n```"
 
 
-def _creation(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
+def _creation(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.DataFrame) -> str:
     quotas = listed([f"{named(tier).lower()} {n}" for tier, n in spec.sampling.quotas.items()])
     near = spec.filters.near_duplicate
     fates = {r["fate"]: r["passages"] for r in figures["drops"].iter_rows(named=True)}
@@ -181,7 +180,7 @@ def _creation(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
         f"`{spec.queries.summary.model}` (temperature {spec.queries.summary.temperature:g}). Criteria use the "
         "criterion's text "
         "followed by its ambition levels. The test collection uses the same wording.",
-        f"**Relevance judgments.** {_judging(spec, figures, counts)}",
+        f"**Relevance judgments.** {_judging(spec, figures, counts, choice)}",
         f"**Restricted documents.** A {spec.group} whose documents limit their use to preparing an offer, or "
         "forbid publication "
         "or passing on, is left out as a whole.",
@@ -203,14 +202,15 @@ def _documents(figures: Figures) -> str:
     return f"{plural(int(outcomes['documents'].sum()), 'document')} by outcome: {parts}"
 
 
-def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
-    llm = spec.judge.llm
+def _judging(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.DataFrame) -> str:
+    judge = judge_in_use(spec, choice)
+    llm = judge.llm
     calls = figures["calls"].filter(pl.col("purpose") == "judge")
     effort = f"{llm.reasoning_effort} reasoning effort, " if llm.reasoning_effort else ""
     text = (
         f"Each query-passage pair of a {spec.group} was graded by `{llm.model}` ({effort}temperature "
         f"{llm.temperature:g}) with "
-        f"the guideline `{spec.judge.guideline}`"
+        f"the guideline `{judge.guideline.name}`"
     )
     if calls.height:
         text += f", {_period(*calls.select(pl.col('first_at').min(), pl.col('last_at').max()).row(0))}"
@@ -223,8 +223,10 @@ def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
     )
     if calls.height:
         unknown = int(calls["unknown_costs"].sum())
+        by_prices = calls["estimated_cost"].sum() or 0
+        estimated = f", by token prices about {usd(by_prices)}" if by_prices else ""
         text += f" Known cost of judging: {usd(calls['known_cost'].sum())}" + (
-            f" (cost unknown for {plural(unknown, 'answer')})." if unknown else "."
+            f" (cost unknown for {plural(unknown, 'answer')}{estimated})." if unknown else "."
         )
     return text
 
@@ -232,41 +234,6 @@ def _judging(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 def _period(first: datetime, last: datetime) -> str:
     months = list(dict.fromkeys((first.strftime("%B %Y"), last.strftime("%B %Y"))))
     return f"in {months[0]}" if len(months) == 1 else f"from {months[0]} to {months[1]}"
-
-
-def _quality(agreement: pl.DataFrame) -> str:
-    kappa = agreement.filter((pl.col("raters") == "judge_vs_curated") & (pl.col("statistic") == "kappa"))
-    if not kappa.height:
-        return "The judge was not measured against human annotators. The labels are weak supervision."
-    rows = []
-    for level in kappa.sort(_ALL_LAST)["level"].unique(maintain_order=True):
-        cells = [
-            _agreement_cell(kappa.filter((pl.col("level") == level) & (pl.col("scale") == s)))
-            for s in ("graded", "binary")
-        ]
-        rows.append((named(level), *cells))
-    pairs = kappa["n"].max()
-    text = (
-        f"The judge was measured on a human-annotated calibration set (up to {pairs:,} pairs a figure). Agreement "
-        "with the curated "
-        "human labels, with 95 % bootstrap intervals:"
-    )
-    table = markdown_table(("Level", "Cohen's κ (0/1/2)", "Cohen's κ (relevant or not)"), rows)
-    humans = agreement.filter(
-        (pl.col("statistic") == "alpha") & (pl.col("scale") == "graded") & pl.col("value").is_not_null()
-    ).sort(_ALL_LAST)
-    parts = listed([f"{figure(r['value'], 2)} ({named(r['level']).lower()})" for r in humans.iter_rows(named=True)])
-    close = f"Krippendorff's α between the human annotators is {parts}. " if parts else ""
-    return f"{text}\n\n{table}\n\n{close}The labels are noisy and should be treated as weak supervision."
-
-
-def _agreement_cell(rows: pl.DataFrame) -> str:
-    if not rows.height:
-        return "-"
-    r = rows.row(0, named=True)
-    if r["value"] is None:
-        return f"undefined ({named(r['reason'] or 'no figure').lower()}, n = {r['n']:,})"
-    return f"{figure(r['value'], 2)} {interval(r['low'], r['high'], 2)} (n = {r['n']:,})"
 
 
 def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:

@@ -26,7 +26,15 @@ CARD_FIGURES = (
     "split_sizes",
 )
 REPORT_FIGURES = (*CARD_FIGURES, "training_use")
-REPORT_TABLES = ("judge_agreement", "learning_curves", "trained_models", "system_scores", "comparisons")
+REPORT_TABLES = (
+    "judge_agreement",
+    "judge_choice",
+    "calibration_systems",
+    "learning_curves",
+    "trained_models",
+    "system_scores",
+    "comparisons",
+)
 
 Figures = Mapping[str, pl.DataFrame]
 

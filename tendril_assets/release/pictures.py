@@ -57,7 +57,8 @@ def passage_fates(drops: pl.DataFrame) -> Picture | None:
 
 
 def judge_agreement(agreement: pl.DataFrame) -> Picture | None:
-    """Judge against curated labels beside the annotators among themselves. ``agreement``: table judge_agreement."""
+    """The judge in use against curated labels beside the annotators among themselves. ``agreement``: judge_agreement."""
+    agreement = agreement.filter(pl.col("in_use") & pl.col("raters").is_in(["judge_vs_curated", "annotators"]))
     if not agreement.height:
         return None
     # With two classes, quadratic weights change nothing: those figures stand in the table only.

@@ -35,6 +35,7 @@ class ReleaseInputs(NamedTuple):
     rows: Rows
     figures: Figures
     agreement: pl.DataFrame
+    choice: pl.DataFrame
     breaches: list[Breach]
     open_requests: int
     key_fingerprint: str
@@ -98,7 +99,9 @@ def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
         "queries": (work / "beir" / "queries.jsonl").stat().st_size,
         "qrels": (work / "beir" / "qrels" / "train.tsv").stat().st_size,
     }
-    card = dataset_card(CardInputs(spec, inputs.figures, inputs.agreement, configs, sizes, inputs.sandbox))
+    card = dataset_card(
+        CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox)
+    )
     earlier = earlier_version(root, spec.release.version)
     texts = {
         "README.md": card,

@@ -12,6 +12,8 @@ import polars as pl
 
 from tendril_assets.release import pictures
 from tendril_assets.release.figures import Figures
+from tendril_assets.release.judges import choice_table, quality_and_price
+from tendril_assets.release.label_quality import declared_acceptance, judge_in_use
 from tendril_assets.release.markup import block, listing, note, page_table, picture, section
 from tendril_assets.release.report_tables import agreement_table, calls_table, comparison_table, metric_table
 from tendril_assets.release.wording import figure, named, plural, share, usd
@@ -164,6 +166,20 @@ def _agreement(inputs: ReportInputs) -> str:
             "The judge has not been measured yet.",
             details=agreement_table(agreement),
         ),
+        _calibration(inputs),
+    )
+
+
+def _calibration(inputs: ReportInputs) -> str:
+    """The judges that were measured, where there was a choice among several."""
+    choice, systems = inputs.tables["judge_choice"], inputs.tables["calibration_systems"]
+    if choice.height < 2:
+        return ""
+    declared = declared_acceptance(inputs.spec.judge.calibration)
+    return (
+        f"<h3>The judges that were measured</h3><p>{escape(f'Declared before the data: {declared}.')}</p>"
+        + picture(quality_and_price(inputs.spec, choice, inputs.tables["judge_agreement"]), "")
+        + choice_table(choice, systems)
     )
 
 
@@ -171,8 +187,10 @@ def _cost(inputs: ReportInputs) -> str:
     calls = inputs.figures["calls"]
     prompt, cached = int(calls["prompt_tokens"].sum()), int(calls["cached_tokens"].sum())
     cache = f" {share(cached, prompt)} of the prompt tokens came from the provider's cache." if prompt else ""
+    by_prices = calls["estimated_cost"].sum() or 0
+    estimated = f" By token prices the unknown ones come to about {usd(by_prices)}." if by_prices else ""
     return block(
-        f"What was asked and what it cost. An unknown cost is counted, never guessed.{cache}",
+        f"What was asked and what it cost. An unknown cost is counted, never added.{estimated}{cache}",
         picture(pictures.costs(inputs.figures), "Nothing has been asked yet."),
         calls_table(calls) if calls.height else "",
     )
@@ -242,11 +260,12 @@ def _differences(inputs: ReportInputs) -> str:
 
 def _making(inputs: ReportInputs) -> str:
     spec = inputs.spec
+    judge = judge_in_use(spec, inputs.tables["judge_choice"])
     facts = [
         ("Specification", f"<code>{spec.fingerprint()}</code>, seed {spec.seed}"),
         (
             "Judge",
-            f"<code>{escape(spec.judge.llm.model)}</code>, guideline <code>{escape(spec.judge.guideline)}</code>",
+            f"<code>{escape(judge.llm.model)}</code>, guideline <code>{escape(judge.guideline.name)}</code>",
         ),
         ("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>"),
         ("Models", ", ".join(f"<code>{escape(m)}</code> ({escape(e.base)})" for m, e in spec.models.items())),

@@ -9,10 +9,10 @@ from tendril_assets.release.wording import figure, interval, named, p_value, sig
 
 
 def agreement_table(agreement: pl.DataFrame) -> str:
-    """Every figure with its interval, the units it rests on and those left out."""
+    """Every figure of the judge in use and of the people, with its interval, the units it rests on and those left out."""
     rows = [
         (
-            named(r["raters"]),
+            f"{named(r['raters'])}: {r['who']}" if r["raters"].startswith("annotator_") else named(r["raters"]),
             named(r["level"]),
             named(r["scale"]),
             named(r["statistic"]),
@@ -21,9 +21,9 @@ def agreement_table(agreement: pl.DataFrame) -> str:
             f"{r['n']:,}",
             f"{r['missing']:,}",
         )
-        for r in agreement.sort(
-            "raters", "scale", "level", "statistic", descending=[True, True, False, False]
-        ).iter_rows(named=True)
+        for r in agreement.filter("in_use")
+        .sort("raters", "who", "scale", "level", "statistic", descending=[True, False, True, False, False])
+        .iter_rows(named=True)
     ]
     heads = ("Raters", "Level", "Scale", "Statistic", "Value", "95 % interval", "n", "Missing")
     return page_table(heads, rows, left=4)

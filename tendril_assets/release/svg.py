@@ -110,6 +110,10 @@ class Canvas:
         else:
             self._parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" class="{css}">{_title(hint)}</circle>')
 
+    def circle(self, x: float, y: float, radius: float, css: str) -> None:
+        self._reach(y + radius)
+        self._parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{css}"/>')
+
     def polyline(self, points: Sequence[tuple[float, float]], css: str) -> None:
         self._reach(max(y for _, y in points))
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

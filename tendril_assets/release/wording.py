@@ -20,6 +20,9 @@ _NAMES = {
     "binary": "relevant or not",
     "judge_vs_curated": "judge against curated labels",
     "annotators": "human annotators among themselves",
+    "annotators_and_judge": "human annotators and the judge as one more",
+    "annotator_vs_curated": "annotator against curated labels",
+    "annotator_vs_annotator": "two annotators",
 }
 
 

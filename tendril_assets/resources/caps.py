@@ -16,7 +16,7 @@ from tendril_assets.judging.prices import Prices
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits of one run; None is none.
+    """Limits of one run, over all its asking steps; None is none.
 
     ``max_usd`` needs the price of every model asked, by model name in ``prices``.
     """
@@ -26,18 +26,29 @@ class Caps:
     prices: Mapping[str, Prices] | None = field(default=None, repr=False)
 
 
-class Purse:
-    """The run's money and calls.
+@dataclass(frozen=True)
+class Spent:
+    """What earlier steps of a run used up of its caps: ``usd``, known costs and estimates of unknown ones, and
+    ``calls``, HTTP attempts."""
 
-    ``spent`` is known cost; ``pledged`` the worst case of what is in flight or unknown.
+    usd: Decimal = Decimal(0)
+    calls: int = 0
+
+
+class Purse:
+    """The run's money and calls, those of earlier steps (``before``) included.
+
+    ``spent`` is known cost; ``pledged`` the worst case of what is in flight or unknown. Whatever happens,
+    ``spent + pledged`` stays under the cap as long as no call costs more than its worst case.
     """
 
-    def __init__(self, caps: Caps) -> None:
+    def __init__(self, caps: Caps, before: Spent | None = None) -> None:
+        before = before or Spent()
         self._caps = caps
-        self.spent = Decimal(0)
+        self.spent = before.usd
+        self.calls = before.calls
         self.pledged = Decimal(0)
         self.in_flight = 0
-        self.calls = 0
 
     def worst(self, body: Mapping[str, Any]) -> Decimal:
         """Worst case of one call; 0 where no money cap is set. Raises SettingsError for a model without a price."""

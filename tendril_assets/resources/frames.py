@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 import polars as pl
 
 from tendril_assets.errors import SchemaMismatch
@@ -42,7 +43,19 @@ def content_hash(table: Table, frame: pl.DataFrame) -> str:
         column = ordered[name]
         if column.dtype == pl.List:
             column = column.cast(pl.List(pl.String)).list.join("\x1f", ignore_nulls=False)
-        lengths = column.cast(pl.String).str.len_bytes().fill_null(2**32 - 1)
+        text = column.cast(pl.String)
+        lengths = text.str.len_bytes().fill_null(2**32 - 1)
         digest.update(lengths.to_numpy().tobytes())
-        digest.update("".join(column.cast(pl.String).drop_nulls().to_list()).encode("utf-8", "surrogatepass"))
+        digest.update(_joined(text.drop_nulls()))
     return digest.hexdigest()[:32]
+
+
+def _joined(text: pl.Series) -> memoryview | bytes:
+    """The UTF-8 of all values, one behind the other. Arrow's older form of a text column is just that, so none of them
+    becomes a Python string."""
+    array = text.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, values = array.buffers()
+    if not len(array) or values is None:
+        return b""
+    ends = np.frombuffer(offsets, dtype=np.int64)
+    return memoryview(values)[ends[array.offset] : ends[array.offset + len(array)]]

@@ -19,7 +19,7 @@ import httpx
 
 from tendril_assets.errors import GatewayError
 from tendril_assets.judging.prices import Prices
-from tendril_assets.resources.caps import Caps
+from tendril_assets.resources.caps import Caps, Spent
 from tendril_assets.resources.gateway_run import Endpoint, GatewayRequest, Progress, RunSummary
 from tendril_assets.resources.gateway_worker import IteratorFailed, Run
 from tendril_assets.resources.ledger import Ledger
@@ -34,6 +34,7 @@ __all__ = [
     "Progress",
     "RetryPolicy",
     "RunSummary",
+    "Spent",
     "answer",
     "fetch_prices",
 ]
@@ -53,20 +54,27 @@ def answer(
     total: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     stop: threading.Event | None = None,
+    run: str | None = None,
+    spent: Spent | None = None,
 ) -> RunSummary:
     """Ask every request once and store each outcome in the ledger; returns when all are done, or cannot go on.
 
     The caller leaves out what ``ledger.answered_keys()`` holds; a key that comes twice in ``requests`` is asked once.
     ``total`` is the number of requests where ``requests`` has no length. ``timeout_s`` bounds one attempt as a whole.
+    ``concurrency`` is the most that is in flight; a gateway that refuses for congestion gets fewer for a while.
+    ``caps`` hold for a run of several such steps: ``run`` is its name, written into each entry, and ``spent`` what its
+    earlier steps used up. Costs the gateway does not name are estimated by ``caps.prices``, or by the package's list.
     ``on_progress`` is called at most every half second, in this thread. ``stop``, SIGTERM and SIGINT (in the main
     thread) end the run: nothing new is handed out, what is in flight is finished and stored, and a signal is then
-    delivered to its former handler; a second one abandons what is in flight. A cap ends the run the same way. In both
-    cases the summary says so in ``state`` and ``n_open``.
+    delivered to its former handler; one that comes some seconds later abandons what is in flight, with an entry each,
+    for it may have been charged. A cap ends the run in the same order. In both cases the summary says so in ``state``
+    and ``n_open``.
 
     Raises:
         InsufficientCredits: 402; ``n_open`` requests are left.
         GatewayRefused: 400, 401, 403, 404 or another status that asking again does not change.
-        GatewayError: the gateway is down: many requests in a row failed after all their attempts.
+        GatewayError: the gateway is down (many requests in a row failed after all their attempts), cannot be reached
+            at all, or shows a certificate that cannot be verified.
         LedgerError: the ledger cannot be written; what it acknowledged is stored.
         SettingsError: a body without ``max_tokens``, or a money cap for a model without a known price.
     """
@@ -76,13 +84,15 @@ def answer(
     if total is None and isinstance(requests, Sized):
         total = len(requests)
     with ledger.writer() as writer:
-        run = Run(iter(requests), writer, endpoint, concurrency, caps, retry or RetryPolicy(), timeout_s, total)
-        with _signals(run) as caught:
-            asyncio.run(run.go(on_progress, stop))
-    summary = run.summary()
+        asking = Run(
+            iter(requests), writer, endpoint, concurrency, caps, retry or RetryPolicy(), timeout_s, total, run, spent
+        )
+        with _signals(asking) as caught:
+            asyncio.run(asking.go(on_progress, stop))
+    summary = asking.summary()
     _log.info("%s", summary)
-    if run.failure is not None:
-        _raise(run.failure, summary)
+    if asking.failure is not None:
+        _raise(asking.failure, summary)
     if caught:
         signal.raise_signal(caught[0])
     return summary
@@ -97,8 +107,9 @@ def fetch_prices(endpoint: Endpoint) -> dict[str, Prices]:
         with httpx.Client(trust_env=not endpoint.is_local, timeout=30.0) as client:
             response = client.get(endpoint.url("models"), headers={"Authorization": f"Bearer {endpoint.api_key}"})
         models = json.loads(response.content, parse_float=Decimal)["data"] if response.status_code == 200 else None
-        rows = [(m["id"], m["pricing"]) for m in models or []]
-    except (httpx.HTTPError, ValueError, TypeError, KeyError) as error:
+        # Servers of one's own list models without prices.
+        rows = [(m["id"], m.get("pricing")) for m in models or []]
+    except (httpx.HTTPError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise GatewayError(f"the price list {endpoint.url('models')} cannot be read: {type(error).__name__}") from None
     if models is None:
         raise GatewayError(
@@ -106,10 +117,15 @@ def fetch_prices(endpoint: Endpoint) -> dict[str, Prices]:
         )
     prices = {}
     for model, pricing in rows:
-        with contextlib.suppress(ArithmeticError, TypeError, ValueError):
-            parts = [Decimal(str(pricing.get(part, 0))) for part in ("prompt", "completion", "request")]
+        with contextlib.suppress(ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+            # A price per request is named where there is one; tokens without a price are not free but unknown.
+            parts = [
+                Decimal(str(price)) for price in (pricing["prompt"], pricing["completion"], pricing.get("request", 0))
+            ]
+            # OpenRouter's name for the price of a token read from the provider's cache; absent where there is none.
+            cached = Decimal(str(pricing.get("input_cache_read", "NaN")))
             if all(read_cost(part)[0] is not None for part in parts):
-                prices[model] = Prices(*parts)
+                prices[model] = Prices(*parts, cached=read_cost(cached)[0])
     return prices
 
 

@@ -2,14 +2,17 @@
 
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
 from tendril_assets.errors import IncompleteJudgments, SettingsError
-from tendril_assets.resources.ledger_entry import FINAL_STATUSES
+from tendril_assets.resources.gateway_window import Window
+from tendril_assets.resources.ledger_entry import FAILURE_STATUSES, FINAL_STATUSES
 from tendril_assets.resources.replies import Reply
+from tendril_assets.resources.retry import is_congestion
 
 COMPLETE = "complete"
 STOPPED = "incomplete: stopped"
@@ -62,10 +65,22 @@ class GatewayRequest:
     body: dict[str, Any] = field(repr=False)
     repeat: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.repeat is not None and not (
+            0 < len(self.repeat) <= 100 and self.repeat.isascii() and self.repeat.isprintable()
+        ):
+            raise ValueError(f"the label of a repeat should be 1 to 100 printable ASCII characters: {self.repeat!r}")
+
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands. ``open`` and ``eta_s`` are None while the number of requests is not known."""
+    """Where a run stands. ``open`` and ``eta_s`` are None while the number of requests is not known.
+
+    ``by_status``: requests given up on, by status. ``calls``: HTTP calls. ``in_flight`` now, of at most ``limit``, which
+    falls when the gateway refuses for congestion (``rate_limited`` replies so far) and recovers. ``cost`` is what the
+    gateway named; ``cost_unknown`` counts replies of which it did not say. ``cost_forecast``: ``cost`` scaled to all
+    requests. ``cached_share``: of the prompt tokens, as far as replies say.
+    """
 
     done: int
     open: int | None
@@ -73,12 +88,22 @@ class Progress:
     calls_per_s: float
     cost: Decimal
     eta_s: float | None
+    by_status: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 0
+    in_flight: int = 0
+    limit: int = 0
+    rate_limited: int = 0
+    cost_unknown: int = 0
+    cost_forecast: Decimal | None = None
+    cached_share: float | None = None
 
     def __str__(self) -> str:
         known = "" if self.open is None else f", {self.open:,} open"
         eta = "" if self.eta_s is None else f", {self.eta_s:,.0f} s to go"
-        pace = f"{self.calls_per_s:,.1f} calls/s, {self.cost:.4f} USD"
-        return f"{self.done:,} done{known}, {self.failed:,} failed, {pace}{eta}"
+        forecast = "" if self.cost_forecast is None else f" of about {self.cost_forecast:.4f}"
+        pace = f"{self.calls_per_s:,.1f} calls/s, {self.cost:.4f}{forecast} USD"
+        limited = f", {self.rate_limited:,} rate-limited (at most {self.limit} in flight)" if self.rate_limited else ""
+        return f"{self.done:,} done{known}, {self.failed:,} failed, {pace}{limited}{eta}"
 
 
 @dataclass(frozen=True)
@@ -88,7 +113,10 @@ class RunSummary:
     ``answered`` counts final answers (truncated and filtered ones among them), ``failed`` requests given up on,
     ``n_open`` everything without a final answer: failed, stopped or never handed out. ``calls`` are HTTP calls.
     ``cost`` sums what the gateway named over ``cost_known`` replies; ``cost_unknown`` counts those where it did not
-    say.
+    say, and ``cost_estimate`` is what those cost by token prices, as far as the prices are known. ``rate_limited``
+    replies said that too much was in flight; ``lowest_limit`` is how far the number in flight was cut for it.
+    ``reconnected`` counts calls whose connection the gateway had just closed. ``cached_share``: of the prompt tokens of
+    replies that say how many came from a cache.
     """
 
     state: str
@@ -106,6 +134,12 @@ class RunSummary:
     completion_tokens: int
     cached_tokens: int
     seconds: float
+    reasoning_tokens: int = 0
+    cost_estimate: Decimal = Decimal(0)
+    rate_limited: int = 0
+    lowest_limit: int = 0
+    reconnected: int = 0
+    cached_share: float | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -122,10 +156,16 @@ class RunSummary:
 
     def __str__(self) -> str:
         statuses = ", ".join(f"{n:,} {status}" for status, n in self.by_status.items()) or "no reply"
+        estimate = f", about {self.cost_estimate:.4f} USD more" if self.cost_estimate else ""
+        limited = (
+            f"; {self.rate_limited:,} replies asked for fewer at once, down to {self.lowest_limit:,} in flight"
+            if self.rate_limited
+            else ""
+        )
         return (
             f"{self.state}: {self.answered:,} of {self.requests:,} requests answered, {self.n_open:,} open, "
             f"{self.calls:,} calls in {self.seconds:.1f} s ({statuses}); {self.cost} USD named by {self.cost_known:,} "
-            f"replies, unknown for {self.cost_unknown:,}"
+            f"replies, unknown for {self.cost_unknown:,}{estimate}{limited}"
         )
 
 
@@ -135,9 +175,10 @@ class Tally:
     def __init__(self, total: int | None) -> None:
         self.total = total
         self.taken = self.duplicates = self.answered = self.failed = self.failed_in_a_row = 0
-        self.calls = self.cost_known = self.cost_unknown = 0
-        self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
-        self.cost = Decimal(0)
+        self.calls = self.replies = self.rate_limited = self.reconnected = self.cost_known = self.cost_unknown = 0
+        self.prompt_tokens = self.completion_tokens = self.cached_tokens = self.reasoning_tokens = 0
+        self._cacheable_tokens = 0
+        self.cost = self.cost_estimate = Decimal(0)
         self.by_status: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self.started = time.perf_counter()
@@ -146,6 +187,8 @@ class Tally:
     def attempt(self, reply: Reply) -> None:
         """Count one HTTP attempt."""
         self.calls += 1
+        if reply.http_status is not None:
+            self.replies += 1
         if reply.cost is not None:
             self.cost += reply.cost
             self.cost_known += 1
@@ -153,7 +196,12 @@ class Tally:
             self.cost_unknown += 1
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
-        self.cached_tokens += reply.cached_tokens or 0
+        self.reasoning_tokens += reply.reasoning_tokens or 0
+        if reply.cached_tokens is not None:
+            self.cached_tokens += reply.cached_tokens
+            self._cacheable_tokens += reply.prompt_tokens or 0
+        if is_congestion(reply):
+            self.rate_limited += 1
         if reply.warning:
             self.warnings[reply.warning] += 1
 
@@ -172,7 +220,11 @@ class Tally:
         """Different requests of this run; an upper bound while some of the iterator was not seen."""
         return None if self.total is None else self.total - self.duplicates
 
-    def progress(self) -> Progress:
+    @property
+    def cached_share(self) -> float | None:
+        return self.cached_tokens / self._cacheable_tokens if self._cacheable_tokens else None
+
+    def progress(self, window: Window) -> Progress:
         now, finished = time.perf_counter(), self.answered + self.failed
         self._marks.append((now, finished))
         while len(self._marks) > 2 and now - self._marks[1][0] >= _RATE_SECONDS:
@@ -180,10 +232,25 @@ class Tally:
         since, before = self._marks[0]
         rate = (finished - before) / (now - since) if now > since else 0.0
         still = None if self.requests is None else max(0, self.requests - finished)
-        eta = still / rate if still is not None and rate > 0 else None
-        return Progress(self.answered, still, self.failed, rate, self.cost, eta)
+        is_forecast = self.requests is not None and finished > 0 and self.cost_known > 0
+        return Progress(
+            done=self.answered,
+            open=still,
+            failed=self.failed,
+            calls_per_s=rate,
+            cost=self.cost,
+            eta_s=still / rate if still is not None and rate > 0 else None,
+            by_status={status: n for status, n in self.by_status.items() if status in FAILURE_STATUSES},
+            calls=self.calls,
+            in_flight=window.in_flight,
+            limit=window.limit,
+            rate_limited=self.rate_limited,
+            cost_unknown=self.cost_unknown,
+            cost_forecast=self.cost * (self.requests or 0) / finished if is_forecast else None,
+            cached_share=self.cached_share,
+        )
 
-    def summary(self, state: str, unseen: int) -> RunSummary:
+    def summary(self, state: str, unseen: int, lowest_limit: int) -> RunSummary:
         """``unseen``: requests the iterator still held."""
         requests = self.taken + unseen
         return RunSummary(
@@ -202,4 +269,10 @@ class Tally:
             completion_tokens=self.completion_tokens,
             cached_tokens=self.cached_tokens,
             seconds=time.perf_counter() - self.started,
+            reasoning_tokens=self.reasoning_tokens,
+            cost_estimate=self.cost_estimate,
+            rate_limited=self.rate_limited,
+            lowest_limit=lowest_limit,
+            reconnected=self.reconnected,
+            cached_share=self.cached_share,
         )

@@ -1,80 +1,51 @@
-"""The workers of one run: bounded, each with a client and a connection of its own, over one iterator.
+"""The workers of one run: bounded, over one iterator and one HTTP session.
 
-Never a task per request, and never one connection pool for all workers: its scan grows with the square of the
-connections. Each outcome is in the ledger before its worker takes the next request. A run ends early by a *halt*:
-nothing new is handed out, waits between attempts are cut short, what is in flight is finished and stored.
+Never a task per request. A worker first waits for a slot (``gateway_window``), then takes a request, so that nothing is
+taken that cannot be sent. Each outcome is in the ledger before its worker takes the next request. A run ends early by a
+*halt*: nothing new is handed out, waits between attempts are cut short, what is in flight is finished and stored.
 """
 
 import asyncio
 import contextlib
 import json
 import logging
-import ssl
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
-import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
-from tendril_assets.errors import GatewayError, GatewayRefused, InsufficientCredits
-from tendril_assets.judging.prices import output_limit
+from tendril_assets.judging.prices import Prices, load_price_table, output_limit
 from tendril_assets.resources import gateway_run as states
-from tendril_assets.resources.caps import Caps, Purse
+from tendril_assets.resources import gateway_stops as stops
+from tendril_assets.resources.caps import Caps, Purse, Spent
+from tendril_assets.resources.gateway_ask import STALE_TRIES, UNASKED, Ask, kept
 from tendril_assets.resources.gateway_run import Endpoint, GatewayRequest, Progress, RunSummary, Tally
-from tendril_assets.resources.ledger_entry import FAILURE_STATUSES, LedgerEntry
+from tendril_assets.resources.gateway_window import Window
+from tendril_assets.resources.ledger_entry import FAILURE_STATUSES
 from tendril_assets.resources.ledger_writer import LedgerWriter
-from tendril_assets.resources.replies import Action, Reply, read_reply
-from tendril_assets.resources.retry import RetryPolicy, jitter, retry_after_seconds
+from tendril_assets.resources.replies import Action, Reply
+from tendril_assets.resources.retry import RetryPolicy, is_congestion, is_unreachable
+
+if TYPE_CHECKING:
+    from tendril_assets.resources.gateway_http import GatewayHttp
 
 _log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.5
 _POLL_SECONDS = 0.1
-_CONNECT_SECONDS = 10.0
+_SAME_STOP_SECONDS = 3.0
 # So many requests in a row, each given up after all its attempts: the gateway or the model is down.
 _DOWN = 50
-# A stretch of this many characters shared with a request is taken for a quotation of it.
-_QUOTATION = 24
-
-
-_UNASKED = Reply("error", Action.KEEP)
+_ABANDONED = Reply("error", Action.KEEP, detail="abandoned in flight", charged=True)
+# One encoder for all: json.dumps builds one for each call that has options.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class IteratorFailed(Exception):
     """The caller's iterator raised; the cause is its error."""
-
-
-class _Ask:
-    """One request on its way: the sum over its attempts."""
-
-    __slots__ = ("_kinds", "attempts", "charged", "cost", "last", "payload", "request", "seconds", "worst")
-
-    def __init__(self, request: GatewayRequest, payload: bytes, worst: Decimal) -> None:
-        self.request, self.payload, self.worst = request, payload, worst
-        self.attempts, self.seconds = 0, 0.0
-        self.cost: Decimal | None = None
-        self.charged = False
-        self._kinds: Counter[tuple[str, bool]] = Counter()
-        self.last: Reply | None = None
-
-    def add(self, reply: Reply) -> None:
-        """Take note of an attempt. ``cost`` is the sum over the attempts that named one."""
-        if reply.cost is not None:
-            self.cost = reply.cost if self.cost is None else self.cost + reply.cost
-        self.charged |= reply.charged
-        self._kinds[reply.status, reply.http_status == 429] += 1
-        self.last = reply
-
-    def is_given_up(self, policy: RetryPolicy) -> bool:
-        """Whether the last attempt used up what the policy allows for failures of its kind."""
-        reply = self.last
-        return reply is not None and self._kinds[reply.status, reply.http_status == 429] >= policy.limit(reply)
 
 
 class Run:
@@ -90,36 +61,37 @@ class Run:
         policy: RetryPolicy,
         timeout_s: float,
         total: int | None,
+        run: str | None = None,
+        spent: Spent | None = None,
     ) -> None:
-        self._requests, self._writer, self._endpoint = requests, writer, endpoint
+        self._requests, self._writer, self._endpoint, self._name = requests, writer, endpoint, run
         self._concurrency, self._policy, self._timeout_s = max(1, concurrency), policy, timeout_s
-        self._purse, self.tally = Purse(caps), Tally(total)
-        # Parsed once: parsing it for each request takes longer than sending one.
-        self._url = httpx.URL(endpoint.url("chat/completions"))
+        self._prices = caps.prices
+        self._purse, self.tally, self._window = Purse(caps, spent), Tally(total), Window(self._concurrency)
         self._seen: set[str] = set()
         self._exhausted = False
         self.failure: BaseException | None = None
         self.reason: str | None = None
-        self._resume_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._halted, self._settled = asyncio.Event(), asyncio.Event()
-        self._signals = 0
+        self._first_signal: float | None = None
         self._workers: list[asyncio.Task[None]] = []
 
     async def go(self, on_progress: Callable[[Progress], None] | None, stop: threading.Event | None) -> None:
+        # Here, for a code location that only loads needs no HTTP client.
+        from tendril_assets.resources.gateway_http import GatewayHttp
+
         self._loop = asyncio.get_running_loop()
         if self.reason is not None or (stop is not None and stop.is_set()):
             self.halt(states.STOPPED)
-        # One TLS context for all: loading the certificates costs more than a hundred requests.
-        is_tls = self._endpoint.base_url.startswith("https")
-        tls = httpx.create_ssl_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._workers = [asyncio.create_task(self._work(tls)) for _ in range(self._concurrency)]
-        watcher = asyncio.create_task(self._watch(on_progress, stop))
-        await asyncio.gather(*self._workers, return_exceptions=True)
-        watcher.cancel()
-        await asyncio.gather(watcher, return_exceptions=True)
+        async with GatewayHttp(self._endpoint, self._timeout_s, self._policy.retry_after_cap) as client:
+            self._workers = [asyncio.create_task(self._work(client)) for _ in range(self._concurrency)]
+            watcher = asyncio.create_task(self._watch(on_progress, stop))
+            await asyncio.gather(*self._workers, return_exceptions=True)
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
         if on_progress is not None and self.failure is None:
-            on_progress(self.tally.progress())
+            on_progress(self.tally.progress(self._window))
 
     def halt(self, reason: str, failure: BaseException | None = None) -> None:
         """Hand out nothing more. The first reason and the first failure stand."""
@@ -127,15 +99,20 @@ class Run:
         self.failure = self.failure or failure
         self._halted.set()
         self._settled.set()
+        self._window.close()
 
     def signalled(self) -> None:
-        """For a signal handler: the first ends the run in order, the second abandons what is in flight."""
-        self._signals += 1
+        """For a signal handler: the first ends the run in order, a later one abandons what is in flight.
+
+        Ctrl-C reaches a whole group of processes, and parents pass it on: what comes within a moment is the same stop.
+        """
+        now = time.monotonic()
+        self._first_signal = now if self._first_signal is None else self._first_signal
         if self._loop is None or self._loop.is_closed():
             self.halt(states.STOPPED)
             return
         self._loop.call_soon_threadsafe(self.halt, states.STOPPED)
-        if self._signals > 1:
+        if now - self._first_signal >= _SAME_STOP_SECONDS:
             for worker in self._workers:
                 self._loop.call_soon_threadsafe(worker.cancel)
 
@@ -148,12 +125,9 @@ class Run:
         state = self.reason or (states.FAILURES if self.tally.answered < self.tally.taken else states.COMPLETE)
         for warning, n in self.tally.warnings.items():
             _log.warning("%s in %d replies: counted as unknown", warning, n)
-        return self.tally.summary(state, unseen)
+        return self.tally.summary(state, unseen, self._window.lowest)
 
-    async def _work(self, tls: ssl.SSLContext) -> None:
-        timeout = httpx.Timeout(self._timeout_s, connect=min(_CONNECT_SECONDS, self._timeout_s))
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=60.0)
-        headers = {"Authorization": f"Bearer {self._endpoint.api_key}", "Content-Type": "application/json"}
+    async def _work(self, client: "GatewayHttp") -> None:
         retrying = AsyncRetrying(
             retry=retry_if_result(lambda reply: reply.action is Action.RETRY),
             stop=self._gives_up,
@@ -162,29 +136,32 @@ class Run:
             retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
         )
         try:
-            async with httpx.AsyncClient(
-                verify=tls, limits=limits, headers=headers, timeout=timeout, trust_env=not self._endpoint.is_local
-            ) as client:
-                while (ask := await self._take()) is not None:
-                    reply = await self._attempt(client, ask)
-                    if reply.action is Action.RETRY:
-                        reply = await retrying(self._again, client, ask, [reply])
-                    self._finish(ask, reply)
+            while (ask := await self._take()) is not None:
+                reply = await self._attempt(client, ask)
+                if reply.action is Action.RETRY:
+                    reply = await retrying(self._again, client, ask, [reply])
+                self._finish(ask, reply)
         except Exception as error:
             # Whatever ends one worker ends the run, and is raised once the others have stored what they have in flight.
             self.halt(states.ERROR, error)
 
-    async def _take(self) -> _Ask | None:
-        """The next request, once the caps allow it; None when there is none or the run is ending."""
-        request = self._next_request()
-        if request is None:
+    async def _take(self) -> Ask | None:
+        """The next request with a slot, once the caps allow it; None when there is none or the run is ending."""
+        ticket = await self._window.enter()
+        if ticket is None:
             return None
-        output_limit(request.body)
-        worst = self._purse.worst(request.body)
-        if not await self._pledge(worst):
-            return None
-        payload = json.dumps(request.body, ensure_ascii=False, separators=(",", ":"))
-        return _Ask(request, payload.encode("utf-8", "replace"), worst)
+        try:
+            request = self._next_request()
+            if request is not None:
+                output_limit(request.body)
+                worst = self._purse.worst(request.body)
+                if await self._pledge(worst):
+                    return Ask(request, _encode(request.body).encode("utf-8", "replace"), worst, ticket)
+        except BaseException:
+            self._window.leave()
+            raise
+        self._window.leave()
+        return None
 
     def _next_request(self) -> GatewayRequest | None:
         if self._writer.trouble is not None:
@@ -221,57 +198,79 @@ class Run:
             await self._settled.wait()
         return False
 
-    async def _attempt(self, client: httpx.AsyncClient, ask: _Ask) -> Reply:
-        """One HTTP call; after a halt none, but what the request has so far."""
-        if ask.last is not None and not await self._pledge(ask.worst):
-            return replace(ask.last, action=Action.KEEP)
-        await self._rate_limit_gate(ask)
-        if self.reason is not None:
+    async def _attempt(self, client: "GatewayHttp", ask: Ask) -> Reply:
+        """One reply, or the failure to get one; after a halt nothing is sent, and it is what the request has so far."""
+        if ask.ticket is None:
+            ask.ticket = await self._window.enter()
+            if ask.ticket is None:
+                return kept(ask.last)
+            if not await self._pledge(ask.worst):
+                self._leave(ask)
+                return kept(ask.last)
+        elif self.reason is not None:
             self._purse.withdraw(ask.worst)
             self._settled.set()
-            return replace(ask.last or _UNASKED, action=Action.KEEP)
+            self._leave(ask)
+            return kept(ask.last)
+        try:
+            while True:
+                reply, is_stale = await self._send(client, ask)
+                if not is_stale or not await self._pledge(ask.worst):
+                    return reply
+        finally:
+            self._leave(ask)
+
+    async def _send(self, client: "GatewayHttp", ask: Ask) -> tuple[Reply, bool]:
+        """One HTTP call, booked; and whether its connection had been closed, so that it should simply go out again."""
         ask.attempts += 1
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(self._timeout_s):
-                response = await client.post(self._url, content=ask.payload)
-            wait = retry_after_seconds(
-                response.headers.get("retry-after"), datetime.now(UTC), self._policy.retry_after_cap
-            )
-            reply = read_reply(response.status_code, response.content, wait)
-        except (TimeoutError, httpx.RequestError) as error:
-            # The name alone: a message could quote the request.
-            sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            reply = Reply("error", Action.RETRY, detail=type(error).__name__, charged=sent)
+            outcome = await client.post(ask.payload, ask.request.repeat)
         except BaseException:
-            self._settle(ask, None, True)
+            # Cancelled in flight. It may have been answered and charged: the ledger says so.
+            ask.seconds = time.perf_counter() - started
+            self._book(ask, _ABANDONED, False)
+            self._writer.append(ask.entry(_ABANDONED, self._endpoint.api_key, self._name))
             raise
         ask.seconds = time.perf_counter() - started
-        self._settle(ask, reply.cost, reply.charged)
-        self.tally.attempt(reply)
-        self._remember(ask, reply)
-        return reply
-
-    async def _again(self, client: httpx.AsyncClient, ask: _Ask, failed: list[Reply]) -> Reply:
-        """What tenacity calls: it is given the first failure as it happened, and pays its way only after one."""
-        return failed.pop() if failed else await self._attempt(client, ask)
-
-    def _remember(self, ask: _Ask, reply: Reply) -> None:
-        ask.add(reply)
-        if reply.http_status == 429 and reply.retry_after is not None:
-            self._resume_at = max(self._resume_at, time.monotonic() + reply.retry_after)
+        reply = outcome.reply
+        is_stale = outcome.stale and ask.stale < STALE_TRIES
+        ask.stale += is_stale
+        self.tally.reconnected += is_stale
+        self._book(ask, reply, not is_stale)
+        if is_congestion(reply):
+            self._window.refused(ask.ticket or 0, reply.retry_after)
+        elif reply.http_status is not None and reply.http_status < 500:
+            self._window.answered(ask.ticket or 0)
         # At once, not when the worker comes round: nothing may be handed out in between.
         if reply.action in (Action.NO_CREDIT, Action.REFUSED):
-            self.halt(states.ERROR, _refusal(reply, self._endpoint, ask))
+            self.halt(states.ERROR, stops.refusal(reply, self._endpoint, ask))
+        elif outcome.hopeless:
+            self.halt(states.ERROR, stops.no_connection(reply, self._endpoint, ask.attempts))
+        return reply, is_stale and self.reason is None
 
-    def _settle(self, ask: _Ask, cost: Decimal | None, charged: bool) -> None:
-        self._purse.settle(ask.worst, cost, charged)
+    def _book(self, ask: Ask, reply: Reply, counts: bool) -> None:
+        self._purse.settle(ask.worst, reply.cost, reply.charged)
         self._settled.set()
+        self.tally.attempt(reply)
+        ask.add(reply, counts)
+        if reply.cost is None and reply.charged:
+            guess = ask.estimated(reply, self._known_prices().get(str(ask.request.body.get("model"))))
+            self.tally.cost_estimate += guess or 0
 
-    async def _rate_limit_gate(self, ask: _Ask) -> None:
-        """One 429 holds all workers back, and they come back one by one."""
-        while self.reason is None and (left := self._resume_at - time.monotonic()) > 0:
-            await self._sleep(left + jitter(ask.request.key, ask.attempts) * min(1.0, 0.1 + 0.1 * left))
+    def _known_prices(self) -> Mapping[str, Prices]:
+        """The caller's or the gateway's own; else the package's list, which is good enough for an estimate."""
+        if self._prices is None:
+            self._prices = load_price_table().prices
+        return self._prices
+
+    def _leave(self, ask: Ask) -> None:
+        ask.ticket = None
+        self._window.leave()
+
+    async def _again(self, client: "GatewayHttp", ask: Ask, failed: list[Reply]) -> Reply:
+        """What tenacity calls: it is given the first failure as it happened, and pays its way only after one."""
+        return failed.pop() if failed else await self._attempt(client, ask)
 
     async def _sleep(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -279,51 +278,27 @@ class Run:
                 await self._halted.wait()
 
     def _gives_up(self, state: RetryCallState) -> bool:
-        return self.reason is not None or state.args[1].is_given_up(self._policy)
+        return self.reason is not None or state.args[1].is_given_up(self._policy, self.tally.replies > 0)
 
     def _wait(self, state: RetryCallState) -> float:
-        ask: _Ask = state.args[1]
-        return self._policy.wait(ask.last or _UNASKED, ask.request.key, state.attempt_number)
+        ask: Ask = state.args[1]
+        return self._policy.wait(ask.last or UNASKED, ask.request.key, state.attempt_number)
 
-    def _finish(self, ask: _Ask, reply: Reply) -> None:
+    def _finish(self, ask: Ask, reply: Reply) -> None:
         if ask.attempts == 0 or reply.action in (Action.NO_CREDIT, Action.REFUSED):
             return
-        cut_short = self.reason is not None and reply.status in FAILURE_STATUSES and not ask.is_given_up(self._policy)
+        is_given_up = ask.is_given_up(self._policy, self.tally.replies > 0)
+        cut_short = self.reason is not None and reply.status in FAILURE_STATUSES and not is_given_up
         if cut_short and not ask.charged:
             # It said nothing and cost nothing: simply open.
             return
-        self._writer.append(self._entry(ask, reply))
+        if is_unreachable(reply) and self.tally.replies == 0:
+            self.halt(states.FAILURES, stops.no_connection(reply, self._endpoint, ask.attempts))
+            return
+        self._writer.append(ask.entry(reply, self._endpoint.api_key, self._name))
         self.tally.stored(reply.status)
         if self.tally.failed_in_a_row >= max(_DOWN, 2 * self._concurrency):
-            last = reply.detail if reply.http_status is None else f"{reply.status}, HTTP status {reply.http_status}"
-            message = (
-                f"{self.tally.failed_in_a_row} requests in a row failed at {self._endpoint.base_url} after all their "
-                f"attempts (the last: {last}): gateway or model seem to be down. Run the step again later: only open "
-                "requests are asked."
-            )
-            self.halt(states.FAILURES, GatewayError(message, status=reply.http_status))
-
-    def _entry(self, ask: _Ask, reply: Reply) -> LedgerEntry:
-        secret = self._endpoint.api_key
-        return LedgerEntry(
-            request_key=ask.request.key,
-            purpose=ask.request.purpose,
-            model=str(ask.request.body.get("model")),
-            status=reply.status,
-            attempts=ask.attempts,
-            seconds=ask.seconds,
-            called_at=datetime.now(UTC),
-            answered_model=reply.answered_model,
-            provider=reply.provider,
-            http_status=reply.http_status,
-            finish_reason=reply.finish_reason,
-            content=reply.content,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            cached_tokens=reply.cached_tokens,
-            cost=ask.cost,
-            detail=None if reply.detail is None else reply.detail.replace(secret, "***"),
-        )
+            self.halt(states.FAILURES, stops.down(reply, self._endpoint, self.tally.failed_in_a_row))
 
     async def _watch(self, on_progress: Callable[[Progress], None] | None, stop: threading.Event | None) -> None:
         last = time.monotonic()
@@ -333,30 +308,7 @@ class Run:
                 if stop is not None and stop.is_set():
                     self.halt(states.STOPPED)
                 if on_progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                    on_progress(self.tally.progress())
+                    on_progress(self.tally.progress(self._window))
                     last = time.monotonic()
         except Exception as error:
             self.halt(states.STOPPED, error)
-
-
-def _refusal(reply: Reply, endpoint: Endpoint, ask: _Ask) -> GatewayError:
-    said = _quotable(reply.message, endpoint.api_key, ask.request.body)
-    if reply.action is Action.NO_CREDIT:
-        message = f"{endpoint.base_url} answered 402, insufficient credits{said}. Add credits and run the step again."
-        return InsufficientCredits(message, status=402)
-    message = (
-        f"{endpoint.base_url} refused model {ask.request.body.get('model')!r} with status {reply.http_status}{said}. "
-        "Asking again does not change that: check base URL, key, model name and provider pin, then run the step again."
-    )
-    return GatewayRefused(message, status=reply.http_status)
-
-
-def _quotable(message: str | None, secret: str, body: dict[str, Any]) -> str:
-    """The gateway's own words for an exception; nothing where they hold the key or quote the request's texts."""
-    if message is None or secret in message:
-        return ""
-    texts = "\n".join(str(m.get("content", "")) for m in body.get("messages", ()))
-    stretches = (message[i : i + _QUOTATION] for i in range(max(1, len(message) - _QUOTATION + 1)))
-    if any(stretch in texts for stretch in stretches):
-        return ""
-    return f' ("{" ".join(message.split())}")'

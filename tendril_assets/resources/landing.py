@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 import polars as pl
 import yaml
-import yaml.constructor
 from pydantic import BaseModel, ValidationError
 
 from tendril_assets.corpus.removals import shape_problem
 from tendril_assets.errors import LandingError
 from tendril_assets.records import Column, Table
+from tendril_assets.strict_yaml import StrictLoader
 from tendril_assets.tables import TABLES
 
 MAX_SHOWN = 5
@@ -265,26 +265,10 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
     raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
 
 
-# libyaml where PyYAML was built with it: a hundred areas take a tenth of a second instead of a whole one.
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_SafeLoader):
-    """Refuses a key given twice, of which YAML would silently keep the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} occurs twice", key.start_mark)
-            seen.add(key.value if isinstance(key.value, str) else str(key.value))
-        return super().construct_mapping(node, deep=deep)
-
-
 def read_yaml(path: Path, model: type[ModelT]) -> ModelT:
     """A YAML file as a pydantic model. Raises LandingError with the line (syntax) or the path inside the file."""
     try:
-        data = yaml.load(read_text(path), _Loader)
+        data = yaml.load(read_text(path), StrictLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise LandingError(f"{path}: row {mark.line + 1 if mark else '?'}: not YAML: {error}") from error

@@ -23,6 +23,12 @@ FAILURE_STATUSES = ("empty", "error", "bad_body")
 STATUSES = FINAL_STATUSES + FAILURE_STATUSES
 
 DETAIL_CHARACTERS = 500
+# In the order in which a line of the present version has them.
+LINE_FIELDS = (
+    *("v", "sequence", "request_key", "purpose", "model", "answered_model", "provider", "status", "http_status"),
+    *("finish_reason", "content", "prompt_tokens", "completion_tokens", "cached_tokens", "cost", "attempts", "seconds"),
+    *("called_at", "detail", "reasoning_tokens", "cost_estimate", "reply_id", "repeat", "run"),
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -117,16 +123,24 @@ class LedgerEntry:
     @classmethod
     def from_line(cls, line: bytes) -> "LedgerEntry":
         """Read one line back. Raises ValueError where it is no entry, or one of a newer schema."""
-        fields: Any = json.loads(line)
+        return cls.from_fields(json.loads(line))
+
+    @classmethod
+    def from_fields(cls, fields: Any) -> "LedgerEntry":
+        """Read the JSON value of a line. Raises ValueError as ``from_line`` does."""
         if not isinstance(fields, dict):
             raise ValueError("the line is no JSON object")
+        fields = dict(fields)
         version = fields.pop("v", None)
         if version not in READABLE_VERSIONS:
             raise ValueError(f"schema version {version!r}; this program reads versions up to {SCHEMA_VERSION}")
         try:
             fields["called_at"] = datetime.fromisoformat(fields["called_at"]).replace(tzinfo=UTC)
             for name in ("cost", "cost_estimate"):
-                fields[name] = None if fields.get(name) is None else Decimal(fields[name])
+                amount = fields.get(name)
+                if not isinstance(amount, str | None):
+                    raise ValueError(f"{name} {amount!r} is no decimal text")
+                fields[name] = None if amount is None else Decimal(amount)
             return cls(**fields)
         except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"fields do not fit: {error!r}") from error

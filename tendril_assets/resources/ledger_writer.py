@@ -3,16 +3,17 @@
 ``append`` returns after ``os.write`` has taken the whole line, so a killed process loses nothing it acknowledged; a
 thread calls fsync within a second, so a power cut loses at most that second. Two MiB are set aside beside the segment:
 when the disk is full they are given back, so that the answers still in flight, which are paid for, find room.
+
+What happens to the folder meanwhile is noticed within that second too, and stops the run: a segment that was moved is
+written to where it is now; one that was deleted is written anew, from its first byte, to where it was; one that another
+program changed is left as it is, and a new one begun.
 """
 
-import contextlib
 import errno
 import fcntl
 import os
-import re
 import tempfile
 import threading
-from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,107 +21,19 @@ from typing import IO
 
 from tendril_assets.errors import LedgerError
 from tendril_assets.resources.ledger_entry import LedgerEntry
+from tendril_assets.resources.ledger_files import (
+    LINES_PER_SEGMENT,
+    folder_lock,
+    fsync_folder,
+    highest_number,
+    remove_empty,
+)
 
 SEGMENT_BYTES = 256 * 2**20
 RESERVE_BYTES = 2 * 2**20
 SYNC_SECONDS = 0.5
-# Sequence = segment number * LINES_PER_SEGMENT + line, readable as such: 3000000042 is line 42 of segment 3.
-LINES_PER_SEGMENT = 10**9
-
-_NAME = re.compile(r"segment-\d{8}T\d{12}Z-\d+-(\d{6,})\.jsonl")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_TAIL_STEP = 64 * 1024
-
-
-def segments(folder: Path) -> list[Path]:
-    """The segments in the order they were begun."""
-    numbered = [
-        (int(match[1]), path) for path in folder.glob("segment-*.jsonl") if (match := _NAME.fullmatch(path.name))
-    ]
-    return [path for _, path in sorted(numbered)]
-
-
-def segment_number(path: Path) -> int:
-    match = _NAME.fullmatch(path.name)
-    if match is None:
-        raise LedgerError(f"{path} is not named like a ledger segment")
-    return int(match[1])
-
-
-def whole_bytes(path: Path) -> int:
-    """Length of the part of a file that ends with a newline; what follows is a line cut short."""
-    with path.open("rb") as stream:
-        end = stream.seek(0, os.SEEK_END)
-        while end > 0:
-            start = max(0, end - _TAIL_STEP)
-            stream.seek(start)
-            newline = stream.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                return start + newline + 1
-            end = start
-    return 0
-
-
-@contextlib.contextmanager
-def folder_lock(folder: Path) -> Generator[None]:
-    """Held for the moment in which segments are numbered or repaired, never while a segment is written."""
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def try_lock(descriptor: int) -> bool:
-    """Lock a segment's file; False where a live writer holds it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def is_live(path: Path) -> bool:
-    """Whether a writer holds this segment."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return not try_lock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def repair(folder: Path) -> int:
-    """Take lines cut short off the ends of segments nobody is writing; returns how many were dropped.
-
-    A last line that is whole but for its newline is an answer that was paid for: it gets the newline and stays.
-    """
-    dropped = 0
-    with folder_lock(folder):
-        for path in segments(folder):
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                if try_lock(descriptor):
-                    dropped += _repair_tail(path, descriptor)
-            finally:
-                os.close(descriptor)
-    return dropped
-
-
-def _repair_tail(path: Path, descriptor: int) -> int:
-    whole, size = whole_bytes(path), os.fstat(descriptor).st_size
-    if whole == size:
-        return 0
-    tail = os.pread(descriptor, size - whole, whole)
-    try:
-        LedgerEntry.from_line(tail)
-    except ValueError:
-        os.ftruncate(descriptor, whole)
-        os.fsync(descriptor)
-        return 1
-    os.pwrite(descriptor, b"\n", size)
-    os.fsync(descriptor)
-    return 0
+_COPY_BYTES = 2**20
 
 
 @dataclass(slots=True)
@@ -134,20 +47,48 @@ class _Segment:
     @classmethod
     def begin(cls, folder: Path) -> "_Segment":
         with folder_lock(folder):
-            existing = segments(folder)
-            number = segment_number(existing[-1]) + 1 if existing else 1
+            number = highest_number(folder) + 1
             now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             path = folder / f"segment-{now}Z-{os.getpid()}-{number:06d}.jsonl"
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            # Repairs wait for the folder lock, so at most a reader looks at it for a moment (``is_live``).
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        _fsync_folder(folder)
+            descriptor = _create(path)
+        fsync_folder(folder)
         return cls(path, number, descriptor)
 
     def seal(self) -> None:
-        if self.size == 0:
+        try:
+            if self.size == 0 and self.path.parent.is_dir():
+                remove_empty(self.path)
+        finally:
+            os.close(self.descriptor)
+
+    def was_moved(self) -> bool:
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            return True
+        here = os.fstat(self.descriptor)
+        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+    def written_anew(self) -> "_Segment":
+        """This segment under its own name again, after somebody deleted it. The open file still has every byte.
+
+        Raises OSError where there is no room; the open file is then all there is.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with folder_lock(self.path.parent):
+            descriptor = _create(self.path)
+        try:
+            for start in range(0, self.size, _COPY_BYTES):
+                rest = memoryview(os.pread(self.descriptor, min(_COPY_BYTES, self.size - start), start))
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+            fsync_folder(self.path.parent)
+        except OSError:
+            os.close(descriptor)
             self.path.unlink(missing_ok=True)
-        os.close(self.descriptor)
+            raise
+        return _Segment(self.path, self.number, descriptor, self.size, self.lines)
 
 
 class LedgerWriter:
@@ -190,6 +131,7 @@ class LedgerWriter:
         with self._append_lock:
             if not self._accepting:
                 raise self._trouble or LedgerError("the ledger writer is closed")
+            self._look()
             if self._segment.size >= self._segment_bytes:
                 self._rotate()
             segment = self._segment
@@ -213,6 +155,7 @@ class LedgerWriter:
         self._open = self._accepting = False
         self._stopping.set()
         self._syncer.join()
+        self._look_around()
         self._sync()
         self._segment.seal()
         self._release_reserve()
@@ -231,16 +174,57 @@ class LedgerWriter:
                 raise
 
     def _rotate(self) -> None:
+        """Go on in a new segment. Where none can be begun the present one grows, and nothing more should be asked."""
         try:
-            following = _Segment.begin(self._folder)
+            self._begin_next()
         except OSError as error:
-            raise LedgerError(
-                f"no new ledger segment in {self._folder} ({error.strerror}); earlier lines are intact"
-            ) from error
+            self._trouble = self._trouble or LedgerError(
+                f"no new ledger segment can be made in {self._folder} ({error.strerror}); every answer received so far is "
+                "stored. Free some space or files and start again: only open requests are asked."
+            )
+
+    def _begin_next(self) -> None:
+        following = _Segment.begin(self._folder)
         with self._sync_lock:
-            os.fsync(self._segment.descriptor)
-            self._segment.seal()
-            self._segment = following
+            former, self._segment = self._segment, following
+            os.fsync(former.descriptor)
+            former.seal()
+
+    def _look(self) -> None:
+        """Whether the segment is still what was written; called with the append lock held."""
+        segment = self._segment
+        found = os.fstat(segment.descriptor)
+        if found.st_nlink == 0:
+            self._restore(segment)
+        elif found.st_size != segment.size:
+            self._trouble = LedgerError(
+                f"{segment.path} has {found.st_size:,} bytes where this process wrote {segment.size:,}: another program "
+                "changes it. It is left as it is; answers go to a new segment. Restore it from a copy, and see what "
+                "tendril ledger verify says, before going on."
+            )
+            try:
+                self._begin_next()
+            except OSError as error:
+                self._accepting = False
+                raise self._trouble from error
+
+    def _restore(self, segment: _Segment) -> None:
+        try:
+            anew = segment.written_anew()
+        except OSError as error:
+            self._accepting = False
+            self._trouble = LedgerError(
+                f"{segment.path} was deleted while it was written and could not be written anew ({error.strerror}). Until "
+                f"this process ends, its bytes can be copied from /proc/{os.getpid()}/fd/{segment.descriptor}."
+            )
+            raise self._trouble from error
+        with self._sync_lock:
+            os.close(segment.descriptor)
+            self._segment = anew
+        self._trouble = LedgerError(
+            f"{segment.path} was deleted while it was written. It is there again with every answer of this segment; see "
+            "to what deletes it, and start again: only open requests are asked."
+        )
 
     def _release_reserve(self) -> bool:
         if self._reserve is None:
@@ -280,7 +264,25 @@ class LedgerWriter:
 
     def _sync_regularly(self) -> None:
         while not self._stopping.wait(SYNC_SECONDS):
+            self._look_around()
             self._sync()
+
+    def _look_around(self) -> None:
+        """What ``append`` would notice at the next answer, and what it would not: that the segment was moved."""
+        try:
+            with self._append_lock:
+                self._look()
+                moved = self._segment.was_moved()
+        except LedgerError as error:
+            self._trouble = error
+        except OSError as error:
+            self._trouble = LedgerError(f"{self._segment.path} cannot be looked at ({error.strerror}); see to the disk")
+        else:
+            if moved:
+                self._trouble = self._trouble or LedgerError(
+                    f"{self._segment.path} was moved while it was written; answers go on to "
+                    f"{_name_of(self._segment.descriptor)}. Move it back and start again: only open requests are asked."
+                )
 
     def _sync(self) -> None:
         with self._sync_lock:
@@ -296,6 +298,22 @@ class LedgerWriter:
                 )
 
 
+def _create(path: Path) -> int:
+    """A new segment, locked; for the holder of the folder lock. Repairs wait for that lock, so at most a reader looks
+    at it for a moment (``is_live``)."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _name_of(descriptor: int) -> str:
+    """Where an open file is now."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return "where it is now"
+
+
 def _set_aside(folder: Path, size: int) -> IO[bytes]:
     """Space without a name, so that the system takes it back even after kill -9."""
     reserve = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - kept open as long as the writer
@@ -306,11 +324,3 @@ def _set_aside(folder: Path, size: int) -> IO[bytes]:
         reserve.close()
         raise
     return reserve
-
-
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -23,6 +23,7 @@ from tendril_assets.records import Table
 from tendril_assets.resources import sql
 from tendril_assets.resources.frames import conform
 from tendril_assets.resources.lock import exclusive
+from tendril_assets.resources.same_table import holds
 from tendril_assets.resources.snapshot import write_snapshot
 from tendril_assets.tables import TABLES
 
@@ -129,18 +130,21 @@ class Warehouse(DuckDBResource):
         with self.transaction("main", "get_connection") as connection:
             yield connection
 
-    def replace(self, collection: str, frames: dict[str, pl.DataFrame], purpose: str) -> None:
-        """Replace whole tables in one transaction: all of them, or none.
+    def replace(self, collection: str, frames: dict[str, pl.DataFrame], purpose: str) -> list[str]:
+        """Replace whole tables in one transaction: all of them, or none. One that holds exactly these rows is left as it
+        is; returns the names of those that were written.
 
         Raises:
             SchemaMismatch: a frame does not fit its declared table; checked before the database is opened.
         """
         typed = {name: conform(_declared(name), frame) for name, frame in frames.items()}
         with self.transaction(collection, purpose) as connection:
-            for name, frame in typed.items():
+            changed = [name for name, frame in typed.items() if not holds(connection, collection, TABLES[name], frame)]
+            for name in changed:
                 for statement in create_statements(collection, TABLES[name]):
                     connection.execute(statement)
-                _insert(connection, name, frame)
+                _insert(connection, name, typed[name])
+        return changed
 
     def upsert(self, collection: str, table: str, frame: pl.DataFrame, purpose: str) -> None:
         """Insert rows, replacing those of the same key. Of rows that share a key inside the frame, the last one wins."""

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import asyncio
 import contextlib
 import json
 import os
@@ -49,6 +50,13 @@ class StandInGateway:
     def base_url(self) -> str:
         """What a client is given. Raises GatewayError while the gateway is not running."""
         return f"{self._root()}/api/v1"
+
+    @property
+    def pid(self) -> int:
+        """The process that serves. Raises GatewayError while the gateway is not running."""
+        if self._process is None:
+            raise GatewayError("the stand-in gateway is not running: use it as a context manager")
+        return self._process.pid
 
     @property
     def api_key(self) -> str:
@@ -139,6 +147,14 @@ def serve(options: StandInOptions | None = None, port: int = 0, ready_file: Path
     Raises GatewayError where the port is taken.
     """
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Connection(AutoHTTPProtocol):  # ty: ignore[unsupported-base] - which class it is depends on what is installed
+        """Leaves the transport in the state of each request's scope: only by it can a connection be reset."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self.app_state = {**self.app_state, "transport": transport}
 
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -150,6 +166,8 @@ def serve(options: StandInOptions | None = None, port: int = 0, ready_file: Path
         ) from error
     config = uvicorn.Config(
         create_app(options),
+        http=Connection,
+        ws="none",
         access_log=False,
         log_config=None,
         lifespan="off",

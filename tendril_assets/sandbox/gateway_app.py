@@ -3,46 +3,37 @@
 ``POST /api/v1/chat/completions``, ``GET /api/v1/models`` and ``GET /counters``. It answers by the stand-in judge,
 charges for tokens, keeps a prompt cache, limits the rate, runs out of credit and breaks in the ways gateways do, each
 by its share and by a hash of the request, so that a run can be repeated. It counts what it was asked: ``asked_twice``
-is the number of requests whose very body had been answered and whose answer had arrived (``gateway_memory`` says how it
-knows). With a state file that count outlives the process.
+is the number of requests that had been answered and whose answer had arrived (``gateway_memory`` says how it knows).
+With a state file that count outlives the process.
+
+It is a plain ASGI application: a batch client on the same machine shares the processor with it.
 """
 
 import asyncio
-import hashlib
 import json
 import math
+import socket
+import struct
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
-
-from tendril_assets.sandbox.gateway_memory import Memory
+from tendril_assets.sandbox.gateway_faults import ANSWERS, FAULTS, KEEP_ALIVE, WITHOUT_ANSWER, Draw, Outgoing, choice
+from tendril_assets.sandbox.gateway_memory import Asked, Memory
+from tendril_assets.sandbox.gateway_money import Till, effort_of, pricing
 from tendril_assets.sandbox.stand_in_judge import reply_to
 
-FAULTS = (
-    "html_502",  # a proxy's error page
-    "status_524",  # the CDN's timeout
-    "keep_alive",  # blanks and comment lines before a good reply
-    "blank_body",  # nothing but keep-alive blanks
-    "truncated",  # finish reason length
-    "filtered",  # finish reason content_filter
-    "empty",  # no content, and charged
-    "error_in_200",  # an error object behind status 200
-    "cut",  # the connection ends in the middle of the body
-)
-# USD 1e-9 per token; the tokens of a prefix seen before cost a tenth.
-PROMPT_NANO_USD = 100
-COMPLETION_NANO_USD = 400
+__all__ = ["FAULTS", "StandIn", "StandInOptions", "create_app"]
+
 MODELS = ("z-ai/glm-5.3-flash", "deepseek/deepseek-v4-flash", "stand-in/judge")
-_CHARACTERS_PER_TOKEN = 4
+_CHAT, _MODELS, _COUNTERS = "/api/v1/chat/completions", "/api/v1/models", "/counters"
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -50,9 +41,9 @@ class StandInOptions:
     """How the gateway behaves.
 
     ``latency_s``: delay of each answer. ``rate_limit``: requests per second, 0 is no limit. ``faults``: share of
-    requests by kind, see ``FAULTS``. ``credits``: answers until 402. ``api_key``: the only accepted key; None accepts
-    any. ``models``: those served, empty is any; others get 404. ``wordy_share``: see ``stand_in_judge.reply_to``.
-    ``state``: file in which answered requests are remembered beyond the process.
+    requests by kind, see ``gateway_faults``. ``credits``: answers until 402. ``api_key``: the only accepted key; None
+    accepts any. ``models``: those served, empty is any; others get 404. ``wordy_share``: see
+    ``stand_in_judge.reply_to``. ``state``: file in which answered requests are remembered beyond the process.
     """
 
     latency_s: float = 0.0
@@ -66,90 +57,117 @@ class StandInOptions:
     state: Path | None = None
 
     def __post_init__(self) -> None:
-        unknown = set(self.faults) - set(FAULTS)
-        if unknown:
-            raise ValueError(f"unknown faults {', '.join(sorted(unknown))}; there are {', '.join(FAULTS)}")
-        if any(share < 0 for share in self.faults.values()) or sum(self.faults.values()) > 1:
-            raise ValueError("the shares of all faults together must lie between 0 and 1")
+        Draw(self.faults, self.seed)
 
 
 class StandIn:
-    """The gateway's state and its one ASGI endpoint."""
+    """The gateway's state and its ASGI application."""
 
     def __init__(self, options: StandInOptions) -> None:
         self.options = options
-        self.memory = Memory(options.state)
+        self.memory, self.till = Memory(options.state), Till()
+        self.draw = Draw(options.faults, options.seed)
         self.counts: Counter[str] = Counter()
-        self.faults: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
-        self.nano_usd = self.in_flight = self.most_in_flight = 0
-        self._times_asked: Counter[bytes] = Counter()
-        self._prefixes: set[bytes] = set()
+        self.in_flight = self.most_in_flight = 0
         self._tokens, self._refilled = max(1.0, options.rate_limit), time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.counts["requests"] += 1
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        try:
-            await self._serve(Request(scope, receive), send)
-        finally:
-            self.in_flight -= 1
+        path, method = scope["path"], scope["method"]
+        if path == _CHAT and method == "POST":
+            self.counts["requests"] += 1
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+            try:
+                await self._chat(scope, receive, send)
+            finally:
+                self.in_flight -= 1
+        elif path == _MODELS and method == "GET":
+            data = [{"id": model, "pricing": pricing(model)} for model in self.options.models or MODELS]
+            await _send(send, Outgoing(200, json.dumps({"data": data}).encode()))
+        elif path == _COUNTERS and method == "GET":
+            await _send(send, Outgoing(200, json.dumps(self.counters()).encode()))
+        else:
+            status = 405 if path in (_CHAT, _MODELS, _COUNTERS) else 404
+            await _send(send, _error(status, f"there is no {method} {path}"))
 
     def counters(self) -> dict[str, Any]:
+        """What happened so far. Of the requests that are no longer in flight each is counted once: in ``good`` (a reply
+        without a fault), ``faults``, ``refused``, ``rate_limited`` or ``abandoned``. ``untold_nano_usd`` is the part of
+        ``nano_usd`` that no whole reply named: of connections that were cut or reset. ``cpu_s`` is the process's own."""
         return {
             "requests": self.counts["requests"],
-            "answered": len(self.memory.answered),
+            "answered": self.memory.answered,
             "asked_twice": self.memory.asked_twice,
             "lost_on_the_way": self.memory.lost,
             "abandoned": self.counts["abandoned"],
             "rate_limited": self.counts["rate_limited"],
             "refused": self.counts["refused"],
-            "faults": dict(self.faults),
+            "good": self.counts["good"],
+            "faults": dict(self.draw.drawn),
             "kinds": dict(self.kinds),
-            "cost_usd": self.nano_usd / 1e9,
+            "cost_usd": self.till.nano / 1e9,
+            "nano_usd": self.till.nano,
+            "untold_nano_usd": self.till.untold,
+            "in_flight": self.in_flight,
             "most_in_flight": self.most_in_flight,
+            "cpu_s": time.process_time(),
         }
 
-    async def _serve(self, request: Request, send: Send) -> None:
-        raw = await request.body()
-        refusal = self._refusal(request, raw)
-        if refusal is not None:
-            await refusal(request.scope, request.receive, send)
+    async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw = await _body(receive)
+        headers = dict(scope["headers"])
+        body, refusal = self._admitted(headers.get(b"authorization", b"").decode("latin-1"), raw)
+        if body is None:
+            await _send(send, refusal)
             return
-        key = self.memory.note_request(raw, request.client)
-        body = json.loads(raw)
-        if self.options.latency_s:
-            await asyncio.sleep(self.options.latency_s)
-            # A client that was killed meanwhile never got an answer: it may ask again.
-            if await request.is_disconnected():
-                self.counts["abandoned"] += 1
-                return
-        await self._reply(body, key, self._fault(key), request, send)
+        repeat = headers.get(b"x-repeat", b"")
+        connection = scope["client"]
+        asked = self.memory.note_request(raw, repeat, connection)
+        prompt = "\n".join(str(message.get("content", "")) for message in body["messages"])
+        cached = self.till.cached(body["model"], prompt)
+        # A client that was killed meanwhile never got an answer: it may ask again.
+        if self.options.latency_s and await _leaves_within(self.options.latency_s, receive):
+            self.counts["abandoned"] += 1
+            return
+        fault = self.draw.fault(asked)
+        if fault is not None and fault in WITHOUT_ANSWER:
+            await _send(send, WITHOUT_ANSWER[fault])
+            return
+        data, nano = self._completion(body, prompt, cached, asked, fault, repeat.decode("latin-1") or None)
+        if fault in ("cut", "reset"):
+            self.till.untold += nano
+            await (_cut(send, data) if fault == "cut" else _reset(scope, receive))
+            return
+        self.counts["good"] += fault is None
+        if fault in ANSWERS:
+            self.memory.note_answer(asked.key, connection)
+        await _send(send, Outgoing(200, data))
 
-    def _refusal(self, request: Request, raw: bytes) -> Response | None:
-        options = self.options
+    def _admitted(self, authorization: str, raw: bytes) -> tuple[dict[str, Any] | None, Outgoing]:
+        """The body of a request that is let in, or None and how it is turned away."""
         if not self._within_rate():
             self.counts["rate_limited"] += 1
-            wait = max(1, math.ceil((1 - self._tokens) / options.rate_limit))
-            return _error(429, "Rate limit exceeded", {"Retry-After": str(wait)})
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        wrong = scheme.lower() != "bearer" or not key or (options.api_key is not None and key != options.api_key)
-        model = None
-        if not wrong:
-            problem, model = _problem(raw)
+            wait = max(1, math.ceil((1 - self._tokens) / self.options.rate_limit))
+            return None, _error(429, "Rate limit exceeded", ((b"retry-after", b"%d" % wait),))
+        options, refused = self.options, None
+        scheme, _, key = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            refused = _error(401, "No auth credentials found")
+        elif options.api_key is not None and key != options.api_key:
+            refused = _error(401, "Invalid API key")
+        else:
+            body, problem = _read(raw)
             if problem is not None:
-                self.counts["refused"] += 1
-                return _error(400, problem)
-        refused: Response | None = None
-        if wrong:
-            refused = _error(401, "No auth credentials found" if not key else "Invalid API key")
-        elif options.models and model not in options.models:
-            refused = _error(404, f"No endpoints found for {model}.")
-        elif options.credits is not None and len(self.memory.answered) >= options.credits:
-            refused = _error(402, "Insufficient credits. Add more credits and try again.")
-        self.counts["refused"] += refused is not None
-        return refused
+                refused = _error(400, problem)
+            elif options.models and body["model"] not in options.models:
+                refused = _error(404, f"No endpoints found for {body['model']}.")
+            elif options.credits is not None and self.memory.answered >= options.credits:
+                refused = _error(402, "Insufficient credits. Add more credits and try again.")
+            else:
+                return body, _ADMITTED
+        self.counts["refused"] += 1
+        return None, refused
 
     def _within_rate(self) -> bool:
         rate = self.options.rate_limit
@@ -163,139 +181,92 @@ class StandIn:
         self._tokens -= 1
         return True
 
-    def _fault(self, key: bytes) -> str | None:
-        """By seed, body and how often it was asked, so that another attempt has another fate."""
-        if not self.options.faults:
-            return None
-        self._times_asked[key] += 1
-        text = f"{self.options.seed}:{self._times_asked[key]}".encode()
-        digest = hashlib.blake2b(key + text, digest_size=6, person=b"fault").digest()
-        draw = int.from_bytes(digest, "big") / 2**48
-        for kind, share in self.options.faults.items():
-            if draw < share:
-                self.faults[kind] += 1
-                return kind
-            draw -= share
-        return None
-
-    async def _reply(self, body: dict[str, Any], key: bytes, fault: str | None, request: Request, send: Send) -> None:
-        headers: dict[str, str] = {"Content-Type": "application/json"}
-        status = 200
-        if fault == "html_502":
-            status, headers, data = 502, {"Content-Type": "text/html"}, b"<html><h1>502 Bad Gateway</h1></html>"
-        elif fault == "status_524":
-            status, headers, data = 524, {"Content-Type": "text/html"}, b"<html>timeout</html>"
-        elif fault == "blank_body":
-            data = b"\n\n   \n"
-        elif fault == "error_in_200":
-            data = b'{"error":{"code":502,"message":"Provider returned error"}}'
-        else:
-            data = self._completion(body, key, fault)
-        if fault == "cut":
-            await send(
-                {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(data))]}
-            )
-            await send({"type": "http.response.body", "body": data[: len(data) // 2], "more_body": True})
-            return  # an application that ends here makes the server close the connection
-        if fault in (None, "keep_alive", "truncated"):
-            self.memory.note_answer(key, request.client)
-        await Response(data, status, headers)(request.scope, request.receive, send)
-
-    def _completion(self, body: dict[str, Any], key: bytes, fault: str | None) -> bytes:
-        prompt = "\n".join(str(message.get("content", "")) for message in body["messages"])
-        answer = reply_to(prompt, self.options.wordy_share)
+    def _completion(
+        self, body: dict[str, Any], prompt: str, cached: int, asked: Asked, fault: str | None, repeat: str | None
+    ) -> tuple[bytes, int]:
+        """A reply's bytes, and what is charged for it in nano-USD."""
+        answer = reply_to(prompt, self.options.wordy_share, model=body["model"], effort=effort_of(body), repeat=repeat)
         self.kinds[answer.kind] += 1
-        text: str | None = answer.text
-        reason = "stop"
-        if fault == "truncated":
-            text, reason = answer.text[: len(answer.text) // 2], "length"
-        elif fault == "filtered":
-            text, reason = None, "content_filter"
-        elif fault == "empty":
-            text = ""
-        usage = self._usage(prompt, text or "")
+        made, paid = choice(answer.text, fault)
+        charge = self.till.charge(body, prompt, paid, cached)
         reply = {
-            "id": f"gen-{key.hex()}",
+            "id": f"gen-{asked.key.hex()}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": body["model"],
             "provider": "stand-in",
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": reason,
-                    "native_finish_reason": reason,
-                    "message": {"role": "assistant", "content": text, "refusal": None},
-                }
-            ],
-            "usage": usage,
+            "choices": [made],
+            "usage": charge.usage,
         }
-        data = json.dumps(reply, ensure_ascii=False).encode()
-        return b": OPENROUTER PROCESSING\n\n\n" + data if fault == "keep_alive" else data
-
-    def _usage(self, prompt: str, text: str) -> dict[str, Any]:
-        prompt_tokens = _tokens(prompt)
-        completion_tokens = _tokens(text)
-        prefix = prompt[: prompt.rfind("<passage>")] if "<passage>" in prompt else ""
-        mark = hashlib.blake2b(prefix.encode("utf-8", "replace"), digest_size=8).digest()
-        cached = _tokens(prefix) if prefix and mark in self._prefixes else 0
-        self._prefixes.add(mark)
-        nano = (prompt_tokens - cached) * PROMPT_NANO_USD + cached * PROMPT_NANO_USD // 10
-        nano += completion_tokens * COMPLETION_NANO_USD
-        self.nano_usd += nano
-        return {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-            "cost": nano / 1e9,
-            "prompt_tokens_details": {"cached_tokens": cached},
-            "completion_tokens_details": {"reasoning_tokens": 0},
-        }
+        data = _encode(reply).encode()
+        return (KEEP_ALIVE + data if fault == "keep_alive" else data), charge.nano
 
 
-def create_app(options: StandInOptions | None = None) -> Starlette:
-    """The application; its ``StandIn`` is ``app.state.stand_in``."""
-    stand_in = StandIn(options or StandInOptions())
-    pricing = {
-        "prompt": f"{PROMPT_NANO_USD / 1e9:.10f}",
-        "completion": f"{COMPLETION_NANO_USD / 1e9:.10f}",
-        "request": "0",
-    }
-
-    async def counters(_request: Request) -> JSONResponse:
-        return JSONResponse(stand_in.counters())
-
-    async def models(_request: Request) -> JSONResponse:
-        return JSONResponse({"data": [{"id": m, "pricing": pricing} for m in stand_in.options.models or MODELS]})
-
-    routes = [
-        # The class instance is an ASGI application of its own: no wrapping per request.
-        Route("/api/v1/chat/completions", stand_in, methods=["POST"]),
-        Route("/api/v1/models", models),
-        Route("/counters", counters),
-    ]
-    app = Starlette(routes=routes)
-    app.state.stand_in = stand_in
-    return app
+def create_app(options: StandInOptions | None = None) -> StandIn:
+    """The ASGI application."""
+    return StandIn(options or StandInOptions())
 
 
-def _problem(raw: bytes) -> tuple[str | None, str | None]:
-    """What is wrong with a request body, and the model it names."""
+def _read(raw: bytes) -> tuple[dict[str, Any], str | None]:
+    """A request body, and what is wrong with it."""
     try:
         body = json.loads(raw)
     except ValueError:
-        return "the body is no JSON", None
+        return {}, "the body is no JSON"
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
-        return "model is missing", None
+        return {}, "model is missing"
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
-        return "messages must be a list of messages", None
-    return None, body["model"]
+        return {}, "messages must be a list of messages"
+    return body, None
 
 
-def _tokens(text: str) -> int:
-    return -(-len(text) // _CHARACTERS_PER_TOKEN)
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    raw = message.get("body", b"")
+    while message.get("more_body", False):
+        message = await receive()
+        raw += message.get("body", b"")
+    return raw
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": {"code": status, "message": message}}, status, headers)
+async def _leaves_within(seconds: float, receive: Receive) -> bool:
+    """Whether the client closes its connection before ``seconds`` are over; the request's body must be read."""
+    leaving = asyncio.ensure_future(receive())
+    done, _ = await asyncio.wait({leaving}, timeout=seconds)
+    leaving.cancel()
+    return bool(done)
+
+
+async def _send(send: Send, reply: Outgoing) -> None:
+    headers = [
+        (b"content-type", reply.content_type),
+        (b"content-length", b"%d" % len(reply.data)),
+        *reply.headers,
+    ]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.data})
+
+
+async def _cut(send: Send, data: bytes) -> None:
+    """Half a body; an application that ends here makes the server close the connection."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(data))]})
+    await send({"type": "http.response.body", "body": data[: len(data) // 2], "more_body": True})
+
+
+async def _reset(scope: Scope, receive: Receive) -> None:
+    """Reset the connection; ``gateway`` leaves its transport in the scope. Returns when the server knows of it."""
+    transport: asyncio.Transport = scope["state"]["transport"]
+    # Closing without lingering sends a reset in place of an orderly end.
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _error(status: int, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Outgoing:
+    return Outgoing(status, _encode({"error": {"code": status, "message": message}}).encode(), headers=headers)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_ADMITTED = Outgoing(200, b"")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import log
 
 from tendril_assets.sandbox.stand_in_knowledge import Area, Criterion, knowledge, stems, topics_in
+from tendril_assets.sandbox.stand_in_models import USUAL, StandInModel, stand_in_model
 
 SUMMARY_WORDS = 80
 _TAG = re.compile(r"<(query|passage|area)>(.*)</\1>", re.DOTALL)
@@ -21,8 +22,6 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 _LEVEL_NAMES = re.compile(r"^(?:Basis|Gute Praxis|Vorbild): ", re.MULTILINE)
 # Share of a query's telling words that must be an area's own for the area to be recognised.
 _RECOGNISED = 0.5
-# Error rates, in thousandths of all pairs, by what the judge would have said without them.
-_SLIPS = {0: 6, 1: 120, 2: 90}
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,13 @@ class Answer:
     kind: str
 
 
-def reply_to(prompt: str, wordy_share: float = 0.0) -> Answer:
+def reply_to(
+    prompt: str, wordy_share: float = 0.0, model: str = "", effort: str | None = None, repeat: str | None = None
+) -> Answer:
     """The answer to a prompt, told by its own delimiters: query and passage, or area.
 
+    ``model`` and ``effort`` decide how good a judge it is (``stand_in_models``); ``repeat``, the label of an answer asked
+    for again, makes some answers differ from the first one. Without any of them it is the same on every call.
     ``wordy_share``: share of areas summarised at too great a length when first asked; an instruction after the area,
     as a second request has one, is always obeyed.
     """
@@ -43,7 +46,12 @@ def reply_to(prompt: str, wordy_share: float = 0.0) -> Answer:
     for match in _TAG.finditer(_last_block(prompt)):
         parts[match[1]] = match[2]
     if "query" in parts and "passage" in parts:
-        return Answer(_dressed(judge(parts["query"], parts["passage"]), parts["query"], parts["passage"]), "judge")
+        query, passage = parts["query"], parts["passage"]
+        judging = stand_in_model(model)
+        if judging.prose and _share(f"prose {model}", query, passage) < judging.prose:
+            return Answer("Die Passage betrifft die Anfrage nur am Rande.", "judge")
+        grade = judge(query, passage, judging, effort, prompt.rfind("<query>"), repeat)
+        return Answer(_dressed(grade, query, passage), "judge")
     if "area" in parts:
         asked_again = bool(prompt[prompt.rfind("</area>") + len("</area>") :].strip())
         wordy = not asked_again and _share("wordy", parts["area"]) < wordy_share
@@ -51,13 +59,24 @@ def reply_to(prompt: str, wordy_share: float = 0.0) -> Answer:
     return Answer("Verstanden.", "other")
 
 
-def judge(query: str, passage: str) -> int:
-    """0, 1 or 2; the same on every call."""
+def judge(
+    query: str,
+    passage: str,
+    model: StandInModel | None = None,
+    effort: str | None = None,
+    guideline_characters: int = 0,
+    repeat: str | None = None,
+) -> int:
+    """0, 1 or 2 by a model, the usual one by default; the same on every call with the same arguments."""
+    judging = stand_in_model(USUAL) if model is None else model
+    own = "slip" if judging.name == USUAL else f"slip {judging.name}"
     grade = _opinion(query, passage)
-    draw = int(1000 * _share("slip", query, passage))
-    if draw >= _SLIPS[grade]:
-        return grade
-    return {0: 1, 1: 0 if draw % 2 else 2, 2: 1 if draw % 3 else 0}[grade]
+    draw = 1000 * _share(own, query, passage)
+    if int(draw) < judging.slips_with(effort, guideline_characters)[grade]:
+        grade = {0: 1, 1: 0 if int(draw) % 2 else 2, 2: 1 if int(draw) % 3 else 0}[grade]
+    if repeat is not None and _share(f"repeat {judging.name} {repeat}", query, passage) < judging.unsteady:
+        grade = {0: 1, 1: 2, 2: 1}[grade]
+    return grade
 
 
 def summarise(area: str, words: int = SUMMARY_WORDS) -> str:

@@ -21,6 +21,8 @@ SEED = 42
 KNOWN_SHARE = 0.7
 _STEM_LETTERS = 6
 _MIN_LETTERS = 4
+# Letters by which the stems of the lexicon are looked up; the shortest has as many.
+_START = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _COMMON_WORDS = """
@@ -68,30 +70,30 @@ def stems(text: str) -> frozenset[str]:
 
 def topics_in(text: str) -> Counter[str]:
     """Area -> number of different topic stems of the lexicon with which words of the text begin."""
-    areas_of, lengths, phrases = _lexicon()
+    by_start, phrases = _lexicon()
     lowered = text.lower()
     found = {(area, phrase) for phrase, area in phrases if phrase in lowered}
     words = set(_TOKEN.findall(lowered))
-    for word in words.union(*(word.split("-") for word in words)):
-        for length in lengths:
-            if length > len(word):
-                break
-            found.update((area, word[:length]) for area in areas_of.get(word[:length], ()))
+    words.update(*[word.split("-") for word in words if "-" in word])
+    for word in words:
+        for stem, area in by_start.get(word[:_START], ()):
+            if word.startswith(stem):
+                found.add((area, stem))
     return Counter(area for area, _ in found)
 
 
 @functools.cache
-def _lexicon() -> tuple[dict[str, tuple[str, ...]], tuple[int, ...], tuple[tuple[str, str], ...]]:
-    """Stem -> areas; the lengths that occur, ascending; stems of several words with their area."""
-    areas_of: dict[str, tuple[str, ...]] = {}
+def _lexicon() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]]]:
+    """First letters of a stem -> the stems that begin so, with their area; stems of several words with theirs."""
+    by_start: dict[str, list[tuple[str, str]]] = {}
     phrases = []
     for area, topics in AREA_STEMS.items():
         for topic in topics:
             if " " in topic:
                 phrases.append((topic, area))
             else:
-                areas_of[topic] = (*areas_of.get(topic, ()), area)
-    return areas_of, tuple(sorted({len(topic) for topic in areas_of})), tuple(phrases)
+                by_start.setdefault(topic[:_START], []).append((topic, area))
+    return by_start, phrases
 
 
 @functools.cache

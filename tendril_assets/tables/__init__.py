@@ -7,12 +7,12 @@ hashes (see ``corpus.identifiers``) and safe to publish. A *group* is what split
 
 from tendril_assets.records import Table
 from tendril_assets.tables.corpus import CORPUS
-from tendril_assets.tables.judging import JUDGING, QRELS, QUERIES
+from tendril_assets.tables.judging import DRIFT, JUDGING, QRELS, QUERIES
 from tendril_assets.tables.landing import LANDING
 from tendril_assets.tables.results import EVALUATION, RELEASE, TRAINING
 
 __all__ = ["LANDING", "TABLES"]
 
 TABLES: dict[str, Table] = {
-    t.name: t for t in (*LANDING, *CORPUS, *QUERIES, *JUDGING, *QRELS, *TRAINING, *EVALUATION, *RELEASE)
+    t.name: t for t in (*LANDING, *CORPUS, *QUERIES, *JUDGING, *DRIFT, *QRELS, *TRAINING, *EVALUATION, *RELEASE)
 }

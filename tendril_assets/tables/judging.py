@@ -62,22 +62,125 @@ JUDGING = (
         passage_id VARCHAR passage
         group_id VARCHAR group
         request_key VARCHAR request that answered it
-        status VARCHAR ok, parse_error or the failure of the call
+        status VARCHAR ok, parse_error, contradiction (answers that exclude each other) or the failure of the call
         grade TINYINT? 0, 1 or 2 where status is ok
+        answers VARCHAR? JSON object of the answers to the two questions, where the guideline asks two
         parser_version VARCHAR version of the grammar"""),
-    declare("judge_agreement", "judging", "Judge against humans, and humans among themselves.",
-            "level scale statistic raters", """
+    declare("judge_agreement", "judging", "Every judge against people, and people among themselves.",
+            "system level scale statistic raters who", """
+        system VARCHAR system (model, effort, guideline), or humans
+        model VARCHAR? model asked
+        effort VARCHAR? reasoning effort sent, or default
+        guideline VARCHAR? guideline
+        in_use BOOLEAN whether this system judges the collection; true for humans
         level VARCHAR subset, or all
         scale VARCHAR graded (0/1/2) or binary (relevant or not)
         statistic VARCHAR kappa, kappa_quadratic or alpha
-        raters VARCHAR judge_vs_curated or annotators
+        raters VARCHAR judge_vs_curated, annotators, annotators_and_judge, annotator_vs_curated or annotator_vs_annotator
+        who VARCHAR the raters by name
         value DOUBLE? the figure; empty where undefined
-        low DOUBLE? lower end of the 95 % interval
+        low DOUBLE? lower end of the interval
         high DOUBLE? upper end
         n INTEGER pairs (units) it rests on
         missing INTEGER pairs left out for a missing mark
         reason VARCHAR? why the figure is undefined: single_class or no_overlap
-        confusion VARCHAR? JSON table, rows human, columns judge"""),
+        confusion VARCHAR? JSON table, rows the first rater or the curated grades, columns the other
+        resampled VARCHAR what the interval redraws within each level: queries or pairs"""),
+    declare("calibration_systems", "judging", "Every judge that was measured: failures, money, time, stability, stack.",
+            "system", """
+        system VARCHAR system (model, effort, guideline)
+        model VARCHAR model asked
+        effort VARCHAR reasoning effort sent, or default
+        guideline VARCHAR guideline
+        guideline_hash VARCHAR hash of the guideline's text and answer form
+        in_use BOOLEAN whether it judges the collection
+        declared BOOLEAN whether the specification names it as the judge
+        pairs INTEGER calibration pairs asked in the first run
+        graded INTEGER pairs with a grade
+        failed INTEGER pairs without one
+        failure_share DOUBLE? failed of pairs
+        failures VARCHAR JSON object, pairs by status other than ok; open is not asked yet
+        requests INTEGER distinct requests with a call, repeats among them
+        calls BIGINT HTTP calls behind them, retries among them
+        cost_known INTEGER answers and failures of known cost
+        cost_unknown INTEGER those of unknown cost
+        known_cost DECIMAL(18,9) USD as charged
+        known_cost_per_1000 DOUBLE? USD per 1,000 requests of known cost
+        price_per_1000 DOUBLE? USD per 1,000 requests, estimates included; empty where over 5 % have neither
+        seconds_median DOUBLE? median latency
+        seconds_p95 DOUBLE? 95th percentile of it
+        prompt_tokens BIGINT tokens in
+        cached_tokens BIGINT of them read from a prompt cache
+        completion_tokens BIGINT tokens out
+        reasoning_tokens BIGINT of them hidden reasoning
+        answered_models VARCHAR[] models that answered
+        providers VARCHAR[] routes that answered
+        unrecorded INTEGER answers that do not name both
+        repeat_n INTEGER pairs with two grades of the same system
+        repeat_share DOUBLE? share of equal grades among them
+        repeat_share_low DOUBLE? lower end of the interval
+        repeat_share_high DOUBLE? upper end
+        repeat_kappa DOUBLE? kappa between the runs
+        repeat_kappa_low DOUBLE? lower end of the interval
+        repeat_kappa_high DOUBLE? upper end
+        repeat_reason VARCHAR? why that kappa is undefined: single_class or no_overlap"""),
+    declare("judge_choice", "judging", "Which judge is accepted and which one the rule picks, with reasons.", "system", """
+        system VARCHAR system (model, effort, guideline)
+        model VARCHAR model asked
+        effort VARCHAR reasoning effort sent, or default
+        guideline VARCHAR guideline
+        declared BOOLEAN whether the specification names it as the judge
+        in_use BOOLEAN whether it judges the collection
+        rank INTEGER place by quality, 1 is best
+        quality DOUBLE? the figure the rule ranks by
+        quality_low DOUBLE? lower end of the interval
+        quality_high DOUBLE? upper end
+        difference DOUBLE? quality minus that of the best accepted system
+        difference_low DOUBLE? lower end of the interval of the paired difference
+        difference_high DOUBLE? upper end
+        price_per_1000 DOUBLE? USD per 1,000 requests; empty is unknown
+        agreement DOUBLE? figure of the acceptance against the curated grades
+        agreement_threshold DOUBLE? declared minimum
+        agreement_met BOOLEAN? met
+        pairs DOUBLE? pairs with both grades, of the smallest level that counts
+        pairs_threshold DOUBLE? declared minimum
+        pairs_met BOOLEAN? met
+        repeat DOUBLE? agreement of two runs
+        repeat_threshold DOUBLE? declared minimum
+        repeat_met BOOLEAN? met
+        failures DOUBLE? share of pairs without a grade
+        failures_threshold DOUBLE? declared maximum
+        failures_met BOOLEAN? met
+        stack DOUBLE? inference stacks that answered
+        stack_threshold DOUBLE? stacks wanted
+        stack_met BOOLEAN? every answer names its stack, and as many as declared
+        accepted BOOLEAN? every declared criterion is met; empty where none is declared
+        as_good BOOLEAN accepted, and as good as the best by the declared rule
+        chosen BOOLEAN picked by the rule
+        reason VARCHAR why, in words"""),
+)
+
+DRIFT = (
+    declare("judge_drift", "drift", "The judge against itself: answered requests asked again, one round per day.",
+            "round level scale", """
+        round VARCHAR day of the round, UTC
+        level VARCHAR subset, or all
+        scale VARCHAR graded (0/1/2) or binary (relevant or not)
+        n INTEGER repeated requests with a grade before and after
+        missing INTEGER repeated requests without one of the two
+        agreement DOUBLE? share of equal grades
+        kappa DOUBLE? Cohen's kappa of before and after; empty where undefined
+        low DOUBLE? lower end of its 95 % interval
+        high DOUBLE? upper end
+        reason VARCHAR? why kappa is undefined: single_class or no_overlap
+        mean_shift DOUBLE? mean of the grade after minus the grade before
+        confusion VARCHAR JSON table, rows before, columns after
+        models_before VARCHAR[] models that answered at first
+        models_after VARCHAR[] models that answered in this round
+        providers_before VARCHAR[] routes that answered at first
+        providers_after VARCHAR[] routes that answered in this round
+        cost DECIMAL(18,9)? USD of the repeats as charged; empty where no cost is known
+        cost_unknown INTEGER repeats of unknown cost"""),
 )
 
 QRELS = (

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,27 +17,37 @@ Rule = Callable[[str, str], tuple[int, str, str]]
 
 @dataclass
 class Stub:
-    """``asked`` counts request bodies; ``base_url`` goes to the gateway resource."""
+    """``asked`` counts request bodies; ``base_url`` goes to the gateway resource.
+
+    ``again`` answers what carries the label of a repeat, where it is set; ``repeats`` counts those labels.
+    """
 
     base_url: str
     rule: Rule
     cost: float | None = 0.0001
+    delay_s: float = 0.0
+    again: Rule | None = None
     asked: Counter[str] = field(default_factory=Counter)
+    repeats: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def calls(self) -> int:
         return sum(self.asked.values())
 
-    def reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def reply(self, body: dict[str, Any], repeat: str | None = None) -> tuple[int, dict[str, Any]]:
         with self.lock:
-            self.asked[json.dumps(body, sort_keys=True)] += 1
+            self.asked[json.dumps([body, repeat], sort_keys=True)] += 1
+            if repeat is not None:
+                self.repeats[repeat] += 1
+        time.sleep(self.delay_s)
+        rule = self.rule if repeat is None or self.again is None else self.again
         user = body["messages"][-1]["content"]
         pair = re.search(r"<query>(.*)</query>\s*<passage>(.*)</passage>\Z", user, re.DOTALL)
         area = re.search(r"<area>(.*)</area>(.*)", user, re.DOTALL)
         found = pair or area
         assert found, f"the prompt holds neither a pair nor an area: {user!r}"
-        status, text, reason = self.rule(*found.groups()) if pair else self.rule("", user[area.start() :])
+        status, text, reason = rule(*found.groups()) if pair else rule("", user[area.start() :])
         if status != 200:
             return status, {"error": {"code": status, "message": text}}
         usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 1}
@@ -47,7 +58,7 @@ class Stub:
 
 
 @contextlib.contextmanager
-def serving(rule: Rule, cost: float | None = 0.0001) -> Iterator[Stub]:
+def serving(rule: Rule, cost: float | None = 0.0001, delay_s: float = 0.0) -> Iterator[Stub]:
     """A stub on a free loopback port, stopped at the end."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -55,7 +66,7 @@ def serving(rule: Rule, cost: float | None = 0.0001) -> Iterator[Stub]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, payload = stub.reply(body)
+            status, payload = stub.reply(body, self.headers.get("X-Repeat"))
             self._send(status, payload)
 
         def do_GET(self) -> None:
@@ -76,7 +87,7 @@ def serving(rule: Rule, cost: float | None = 0.0001) -> Iterator[Stub]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    stub = Stub(f"http://127.0.0.1:{server.server_address[1]}/api/v1", rule, cost)
+    stub = Stub(f"http://127.0.0.1:{server.server_address[1]}/api/v1", rule, cost, delay_s)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

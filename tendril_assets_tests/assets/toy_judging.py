@@ -5,7 +5,9 @@ from typing import Any
 
 import dagster as dg
 
+from tendril_assets.assets.calibration import calibration_assets
 from tendril_assets.assets.common import Stage
+from tendril_assets.assets.drift import drift_assets
 from tendril_assets.assets.judging import judging_assets
 from tendril_assets.assets.qrels import qrels_assets
 from tendril_assets.assets.queries import queries_assets
@@ -77,12 +79,13 @@ def resources_in(folder: Path, base_url: str, **gateway: Any) -> dict[str, Any]:
     return {
         "warehouse": warehouse,
         "artifacts": Artifacts(root=str(folder / "artifacts")),
-        "gateway": Gateway(base_url=base_url, api_key="test-key", concurrency=2, **gateway),
+        "gateway": Gateway(base_url=base_url, api_key="test-key", **{"concurrency": 2, **gateway}),
     }
 
 
 def stages(chosen: CollectionSpec) -> Stage:
-    parts = [queries_assets(chosen), judging_assets(chosen), qrels_assets(chosen)]
+    factories = (queries_assets, judging_assets, calibration_assets, drift_assets, qrels_assets)
+    parts = [factory(chosen) for factory in factories]
     return Stage([a for s in parts for a in s.assets], [c for s in parts for c in s.checks])
 
 

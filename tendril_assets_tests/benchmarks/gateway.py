@@ -1,16 +1,25 @@
-"""The gateway client: how near it comes to the ideal rate, and what a call costs in CPU.
+"""The gateway client: how near it comes to the ideal rate, what a call costs in CPU, and how it bears a limited gateway.
 
 ``python -m tendril_assets_tests.benchmarks.gateway [--size small|published]``
 
-With a latency of L seconds and n requests in flight, n / L calls a second are ideal; the share of that which is
-reached is measured with 64 and 256 in flight. CPU per call is this process's own, without latency, 64 in flight,
-retries, parsing and the ledger included. The baseline, in the same run and against the same stand-in gateway, is httpx
-with one client per worker that parses each reply and does nothing else.
+With a latency of L seconds, n requests in flight and r rounds of n requests, r x L seconds are ideal. The share of that
+is measured with 64 and 256 in flight, over the whole call: opening the ledger and n connections, and waiting for the last
+answer. A round more than needed costs 1 / r of it, so r is 20 at the published size. CPU per call is this process's own,
+without latency, 64 in flight, retries, parsing and the ledger included; it and its ratio hold on a busy machine too, wall
+times do not. The baseline, in the same run and against the same stand-in gateway, is httpx with one client per worker
+that parses each reply and does nothing else.
+
+``gateway_cpu_ms_per_call`` is what the stand-in itself needs. It has one core: where calls_per_s_64 comes near
+1000 / gateway_cpu_ms_per_call, the stand-in is the limit and not the client.
+
+``limit_share`` is the share of its rate that is reached at a gateway which refuses what is above it, with five times as
+many workers as needed, and ``refused_share`` that of refused calls.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,14 +35,17 @@ from tendril_assets.sandbox.gateway import StandInGateway
 
 @dataclass(frozen=True)
 class Size:
-    """``rounds`` of answers per worker at ``latency_s``; ``calls`` without latency."""
+    """``rounds`` of answers per worker at ``latency_s``; ``calls`` without latency; ``limited_s``: seconds a limited
+    gateway needs at least."""
 
     latency_s: float
     rounds: int
     calls: int
+    limited_s: float
 
 
-SIZES = {"small": Size(0.5, 6, 2000), "published": Size(1.0, 20, 20_000)}
+SIZES = {"small": Size(0.5, 6, 2000, 8.0), "published": Size(1.0, 20, 20_000, 30.0)}
+RATE, RATE_LATENCY_S = 100, 0.25
 PASSAGE = "Die Unternehmerin weist nach, dass das verwendete Holz aus zertifizierter Waldwirtschaft stammt. " * 4
 
 
@@ -94,23 +106,45 @@ def bare(base_url: str, calls: int, concurrency: int) -> Timing:
     return timed(lambda: asyncio.run(go()), calls)
 
 
+def cpu_seconds(pid: int) -> float:
+    """CPU that a running process has used, by Linux's /proc."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def limited(size: Size) -> dict[str, float]:
+    """A gateway with a rate limit, which saves up to one second of it."""
+    calls = int(RATE * size.limited_s)
+    with StandInGateway(rate_limit=RATE, latency_s=RATE_LATENCY_S) as gateway, tempfile.TemporaryDirectory() as folder:
+        endpoint = Endpoint(gateway.base_url, "stand-in")
+        summary = answer(requests(calls), Ledger(Path(folder)), endpoint=endpoint, concurrency=128, total=calls)
+    summary.require_complete()
+    # What was saved up goes out at once.
+    ideal = (calls - RATE) / RATE + RATE_LATENCY_S
+    return {"limit_share": ideal / summary.seconds, "refused_share": summary.rate_limited / summary.calls}
+
+
 def measure(size: Size) -> dict[str, float]:
     figures: dict[str, float] = {}
+    with StandInGateway() as gateway:
+        # A short run of each first: imports and the server's caches are nobody's cost per call, nor part of a ramp-up.
+        for run in (ours, bare):
+            run(gateway.base_url, 200, 8)
+        before = cpu_seconds(gateway.pid)
+        own = ours(gateway.base_url, size.calls, 64)
+        figures["gateway_cpu_ms_per_call"] = 1000 * (cpu_seconds(gateway.pid) - before) / size.calls
+        base_timing = bare(gateway.base_url, size.calls, 64)
     with StandInGateway(latency_s=size.latency_s) as gateway:
         for concurrency in (64, 256):
             calls = concurrency * size.rounds
             ideal = concurrency / size.latency_s
             share, base = (run(gateway.base_url, calls, concurrency).rate / ideal for run in (ours, bare))
             figures |= {f"ideal_share_{concurrency}": share, f"ideal_share_{concurrency}_bare": base}
-    with StandInGateway() as gateway:
-        # A short run of each first: imports and the server's caches are nobody's cost per call.
-        for run in (ours, bare):
-            run(gateway.base_url, 200, 8)
-        own, base_timing = (run(gateway.base_url, size.calls, 64) for run in (ours, bare))
     figures |= {"cpu_ms_per_call": own.cpu_ms, "cpu_ms_per_call_bare": base_timing.cpu_ms}
     figures |= {"calls_per_s_64": own.rate, "calls_per_s_64_bare": base_timing.rate}
     for name in ("ideal_share_64", "ideal_share_256", "cpu_ms_per_call", "calls_per_s_64"):
         figures[f"{name}_ratio"] = figures[name] / figures[f"{name}_bare"]
+    figures |= limited(size)
     return {name: round(value, 4) for name, value in figures.items()}
 
 
@@ -121,6 +155,8 @@ def main() -> None:
     print(f"{'figure':<20}{'client':>12}{'bare httpx':>12}{'ratio':>10}")
     for name in ("ideal_share_64", "ideal_share_256", "cpu_ms_per_call", "calls_per_s_64"):
         print(f"{name:<20}{figures[name]:>12.3f}{figures[f'{name}_bare']:>12.3f}{figures[f'{name}_ratio']:>10.3f}")
+    for name in ("gateway_cpu_ms_per_call", "limit_share", "refused_share"):
+        print(f"{name:<24}{figures[name]:>8.3f}")
     print(json.dumps(figures))
 
 

@@ -84,6 +84,7 @@ def test_verdicts_fan_out_to_every_pair_that_shares_the_request():
             "request_key": [key("Holz", "FSC"), key("Strom", "Watt")],
             "status": ["ok", "truncated"],
             "grade": [2, None],
+            "answers": [None, None],
             "parser_version": ["1", "1"],
         },
         schema_overrides={"grade": pl.Int8},

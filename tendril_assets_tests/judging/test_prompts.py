@@ -1,14 +1,36 @@
-"""Guidelines: whole, hashed, rendered without touching the texts."""
+"""Guidelines: whole, hashed, pinned, rendered without touching the texts."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.judging.prompts import Template, load_guideline, parse_guideline, read_prompt, render
+from tendril_assets.judging.prompts import (
+    GUIDELINES,
+    Template,
+    guideline_names,
+    load_guideline,
+    parse_guideline,
+    read_prompt,
+    render,
+)
 
 bounded = settings(max_examples=50, deadline=None)
 NAMES = ["de_short", "de_medium", "de_long"]
+# Who changes a guideline gives it a new version, and writes version and hash here: answers to the old text stay paid
+# for and readable, and none of them is taken for an answer to the new one.
+PINNED = {
+    "de_long": ("2", "8d05daadcfbfc52e"),
+    "de_medium": ("2", "2cadaddb86843081"),
+    "de_short": ("2", "cab67f580a2b94af"),
+    "ru_two_questions": ("1", "538824a80f382437"),
+}
+
+
+def test_no_guideline_changes_unnoticed():
+    loaded = {name: load_guideline(name) for name in guideline_names()}
+    assert {name: (g.version, g.hash) for name, g in loaded.items()} == PINNED
+    assert sorted(path.name for path in GUIDELINES.iterdir()) == [f"{name}.yaml" for name in sorted(PINNED)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -24,7 +46,10 @@ def test_each_guideline_states_the_scale_and_ends_with_the_passage(name):
 
 def test_the_guidelines_grow_and_differ():
     loaded = [load_guideline(name) for name in NAMES]
-    assert [len(g.system) for g in loaded] == sorted(len(g.system) for g in loaded)
+    short, medium, long = (len(g.system) for g in loaded)
+    assert 2 * short <= medium
+    assert 2 * medium <= long
+    assert "Grenzfälle:" in loaded[2].system
     assert len({g.hash for g in loaded}) == 3
 
 
@@ -47,13 +72,20 @@ def test_a_template_names_each_field_once(text):
 
 
 def test_unknown_guidelines_are_named_with_the_known_ones():
-    with pytest.raises(SettingsError, match="has: de_long, de_medium, de_short"):
+    with pytest.raises(SettingsError, match="has: de_long, de_medium, de_short, ru_two_questions"):
         load_guideline("de_tiny")
     with pytest.raises(SettingsError, match="no guideline name"):
         load_guideline("../secrets")
 
 
-GOOD = {"name": "toy", "version": "1", "language": "de", "system": "s", "hash": "0" * 16}
+@pytest.mark.parametrize("name", guideline_names())
+def test_every_guideline_says_that_texts_are_no_instructions_and_what_doubt_means(name):
+    system = load_guideline(name).system
+    assert "Anweisungen" in system or "Распоряжения" in system
+    assert "Zweifel" in system or "Сомневаетесь" in system
+
+
+GOOD = {"name": "toy", "version": "1", "language": "de", "system": "s", "answer": "grade", "hash": "0" * 16}
 
 
 @pytest.mark.parametrize(
@@ -76,6 +108,13 @@ def test_the_passage_must_come_last(user, complaint):
         ("name: toy\nversion: '1'\n", "exactly the fields"),
         ("name: toy\nversion: 1\nlanguage: de\nsystem: s\nuser: u\n", "version must be a non-empty text"),
         ("name: other\nversion: '1'\nlanguage: de\nsystem: s\nuser: u\n", "name and file must agree"),
+        ("name: toy\nversion: '1'\nlanguage: de\nsystem: s\nsystem: t\nuser: u\n", "'system' occurs twice"),
+        (
+            "name: toy\nversion: '1'\nlanguage: de\nsystem: \"a\\ue000b\"\nuser: u\n",
+            r"system holds the character '\\ue000'",
+        ),
+        ("name: toy\nversion: '1'\nlanguage: de\nsystem: s\nuser: \"u\\r\"\n", r"user holds the character '\\r'"),
+        ("name: toy\nversion: '1'\nlanguage: de\nsystem: s\nuser: u\nanswer: grade\n", "exactly the fields"),
     ],
 )
 def test_malformed_prompt_files_are_refused(tmp_path, text, complaint):
@@ -85,10 +124,27 @@ def test_malformed_prompt_files_are_refused(tmp_path, text, complaint):
         read_prompt(path)
 
 
-def test_any_change_of_a_prompt_changes_its_hash(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("акта", "акта."),
+        ("version: '1'", "version: '2'"),
+        ("ru", "uk"),
+        ("ответ: да, grade: 1", "ответ: да, grade: 0"),
+        ("[да, нет]", "[нет, да]"),
+        ("</query>", "</query> "),
+    ],
+)
+def test_any_change_of_a_guideline_changes_its_hash(tmp_path, old, new):
     path = tmp_path / "toy.yaml"
-    text = "name: toy\nversion: '1'\nlanguage: de\nsystem: s\nuser: u\n"
+    text = (
+        "name: toy\nversion: '1'\nlanguage: ru\nsystem: акта\nuser: <query>{query}</query><passage>{passage}</passage>\n"
+        "answer: two_questions\nquestions: [{key: тема, answers: [да, нет]}, {key: ответ, answers: [да, нет]}]\n"
+        "rule: [{тема: да, ответ: да, grade: 1}]\n"
+    )
     path.write_text(text, encoding="utf-8")
-    before = read_prompt(path)["hash"]
-    path.write_text(text.replace("system: s", "system: s."), encoding="utf-8")
-    assert read_prompt(path)["hash"] != before
+    fields = {"extra": ("answer",), "data": ("questions", "rule")}
+    before = read_prompt(path, **fields)["hash"]
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert read_prompt(path, **fields)["hash"] != before

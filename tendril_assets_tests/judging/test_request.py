@@ -2,12 +2,16 @@
 
 import hashlib
 import json
+import os
+from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.judging.prompts import load_guideline, render
+from tendril_assets.judging.candidates import plan
+from tendril_assets.judging.prompts import guideline_names, load_guideline, render
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.spec import LLMSpec
 
@@ -70,7 +74,7 @@ def test_whatever_changes_an_answer_changes_the_key(change):
 @given(
     st.lists(st.text(max_size=40), min_size=1, max_size=3),
     st.lists(st.text(max_size=40), min_size=1, max_size=3),
-    st.sampled_from(["de_short", "de_long"]),
+    st.sampled_from(guideline_names()),
     st.sampled_from([None, "2", "drift 2026-11-30"]),
 )
 def test_keys_of_pairs_equal_the_key_of_the_rendered_messages(queries, passages, name, repeat):
@@ -79,6 +83,35 @@ def test_keys_of_pairs_equal_the_key_of_the_rendered_messages(queries, passages,
     pairs = [(q, p) for q in range(len(queries)) for p in range(len(passages))]
     keys = factory.pair_keys(guideline, queries, passages, pairs, repeat)
     assert keys == [factory.key(render(guideline, queries[q], passages[p]), repeat) for q, p in pairs]
+
+
+@pytest.mark.parametrize("name", guideline_names())
+def test_pairs_can_be_planned_by_every_guideline(name):
+    queries = pl.DataFrame({"query_id": ["q1", "q2"], "text": ["кто «раскрывает»?", 'Nur {FSC} "Mix"']})
+    passages = pl.DataFrame({"passage_id": ["p1", "p2"], "text": ["5.1. В графе 2 …\n[0; 10]", "Holz"]})
+    check_plan(queries, passages, queries.join(passages, how="cross").select("query_id", "passage_id"), name)
+
+
+@pytest.mark.skipif("TENDRIL_TRIAL_DATA" not in os.environ, reason="TENDRIL_TRIAL_DATA names no trial data")
+def test_real_regulations_can_be_planned_by_the_russian_guideline():
+    lines = (Path(os.environ["TENDRIL_TRIAL_DATA"]) / "cbr_pairs" / "pairs.jsonl").read_text("utf-8").splitlines()
+    rows = pl.DataFrame([json.loads(line) for line in lines]).rename({"chunk_id": "passage_id"})
+    queries = rows.select("query_id", text="query").unique()
+    passages = rows.select("passage_id", pl.col("text")).unique()
+    assert check_plan(queries, passages, rows.select("query_id", "passage_id"), "ru_two_questions") == 150
+
+
+def check_plan(queries: pl.DataFrame, passages: pl.DataFrame, pairs: pl.DataFrame, name: str) -> int:
+    """The keys and sizes of a plan are those of the rendered prompts; returns the number of requests."""
+    factory, guideline = RequestFactory(PLAIN), load_guideline(name)
+    planned = plan(pairs, queries, passages, factory, guideline)
+    assert planned.candidates.height == pairs.height
+    for row in planned.requests.iter_rows(named=True):
+        messages = render(guideline, row["query_text"], row["passage_text"])
+        assert row["request_key"] == factory.key(messages)
+        assert row["prompt_characters"] == sum(len(message["content"]) for message in messages)
+    assert set(planned.candidates["request_key"]) == set(planned.requests["request_key"])
+    return planned.requests.height
 
 
 def test_the_body_is_plain_json():

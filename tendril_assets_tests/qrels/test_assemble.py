@@ -10,10 +10,11 @@ from tendril_assets.tables import TABLES
 def test_only_accepted_grades_become_qrels():
     judgments = TABLES["judgments"].frame(
         [
-            ("q2", "p1", "g", "k1", "ok", 0, "1"),
-            ("q1", "p2", "g", "k2", "parse_error", None, "1"),
-            ("q1", "p1", "g", "k3", "ok", 2, "1"),
-            ("q1", "p3", "g", "k4", "truncated", None, "1"),
+            ("q2", "p1", "g", "k1", "ok", 0, None, "1"),
+            ("q1", "p2", "g", "k2", "parse_error", None, None, "1"),
+            ("q1", "p1", "g", "k3", "ok", 2, None, "1"),
+            ("q1", "p3", "g", "k4", "truncated", None, None, "1"),
+            ("q1", "p4", "g", "k5", "contradiction", None, '{"a": "x", "b": "y"}', "1"),
         ]
     )
     qrels = assemble(judgments)

@@ -23,7 +23,9 @@ SIZES = {"corpus": 19_000, "queries": 1_300, "qrels": 8_900}
 def card_inputs(**changes) -> CardInputs:
     tables = toy.tables()
     figures = read_figures(toy.reader(toy.database(tables)), CARD_FIGURES)
-    return CardInputs(toy.spec(), figures, tables["judge_agreement"], CONFIGS, SIZES, False)._replace(**changes)
+    return CardInputs(
+        toy.spec(), figures, tables["judge_agreement"], tables["judge_choice"], CONFIGS, SIZES, False
+    )._replace(**changes)
 
 
 def front(card: str) -> dict:

@@ -25,6 +25,7 @@ def inputs(tables: dict[str, pl.DataFrame] | None = None, **changes) -> ReleaseI
         rows=published_rows(read("corpus"), read("queries"), read("qrels"), "project"),
         figures=read_figures(read, CARD_FIGURES),
         agreement=tables["judge_agreement"],
+        choice=tables["judge_choice"],
         breaches=sql_breaches(read("removed"), read("leaks"), read("strays")),
         open_requests=0,
         key_fingerprint="0123456789abcdef",

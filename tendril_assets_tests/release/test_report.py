@@ -69,7 +69,7 @@ def test_it_is_made_for_phone_paper_and_dark_rooms(page: str) -> None:
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "@media print" in page
     assert "prefers-color-scheme: dark" in page
-    assert page.count('class="wide"') == page.count('class="narrow"') == 9
+    assert page.count('class="wide"') == page.count('class="narrow"') == 10
 
 
 def test_every_section_has_its_figures(page: str) -> None:

@@ -1,5 +1,7 @@
 """The queries behind cards, reports and the release's own checks, against figures counted by hand (see ``toy``)."""
 
+from decimal import Decimal
+
 import polars as pl
 import pytest
 
@@ -118,11 +120,13 @@ def test_calls_count_every_answer_paid_and_the_latest_status() -> None:
         3.0,
     )
     when = toy.tables()["judge_calls"]["called_at"][0]
-    calls = {r["purpose"]: r for r in with_rows("judge_calls", (*failed, when))("calls").iter_rows(named=True)}
+    rest = (when, None, Decimal("0.0002"), None, None, None)
+    calls = {r["purpose"]: r for r in with_rows("judge_calls", (*failed, *rest))("calls").iter_rows(named=True)}
     # 240 judged at 0.00012 USD; the earlier truncated answer to the first request has no cost and took 2 attempts.
     assert (calls["judge"]["requests"], calls["judge"]["answers"], calls["judge"]["attempts"]) == (240, 241, 242)
     assert str(calls["judge"]["known_cost"]) == "0.028800000"
     assert (calls["judge"]["unknown_costs"], calls["judge"]["status"]) == (1, "answered")
+    assert calls["judge"]["estimated_cost"] == Decimal("0.0002")
     assert (calls["area_summary"]["known_cost"], calls["area_summary"]["unknown_costs"]) == (0, 3)
 
 

@@ -17,6 +17,9 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
 SQL = Path(__file__).parents[2] / "sql"
+# The declared judge as tables name it: system, model, effort, guideline.
+HUMANS = ("humans", None, None, None)
+JUDGE = ("maker/judge-2 default de_short", "maker/judge-2", "default", "de_short")
 N_GROUPS, N_DOCUMENTS, N_PASSAGES = 10, 2, 4
 SUBJECTS = ("Holz aus nachhaltiger Forstwirtschaft", "Energieverbrauch der Geräte", "Transportwege der Lieferung")
 
@@ -77,6 +80,7 @@ def tables() -> dict[str, pl.DataFrame]:
     rows = {name: [] for name in TABLES}
     _corpus(rows)
     _judging(rows)
+    measured(rows)
     _training(rows)
     _evaluation(rows)
     return {name: TABLES[name].frame(rows[name]) for name in TABLES}
@@ -121,6 +125,11 @@ def _corpus(rows: dict[str, list]) -> None:
     rows["test_corpus"].append((f"p-{1:020d}t", "Prüftext", f"g-test{0:015d}", None, 1))
 
 
+def _around(value: float) -> tuple[float, float, float]:
+    """A figure and its interval."""
+    return value, value - 0.1, value + 0.09
+
+
 def _judging(rows: dict[str, list]) -> None:
     sequence = 0
     for i in range(1, N_GROUPS + 1):
@@ -132,7 +141,7 @@ def _judging(rows: dict[str, list]) -> None:
                     pair = (query(n), passage(i, j, k), group(i))
                     grade, key = grade_of(i, j, k, n), f"k{sequence:063x}"
                     rows["candidates"].append((*pair, key))
-                    rows["judgments"].append((*pair, key, "ok", grade, "1"))
+                    rows["judgments"].append((*pair, key, "ok", grade, None, "1"))
                     rows["qrels"].append((*pair, grade))
                     rows["judge_calls"].append(_call(key, sequence, "judge", "maker/judge-2", str(grade)))
                     sequence += 1
@@ -146,28 +155,70 @@ def _judging(rows: dict[str, list]) -> None:
         ("criterion", 0.53, 0.65, 0.59),
     ):
         for scale, value in (("graded", graded), ("binary", binary)):
+            cell, figure, among = (lvl, scale), _around(value), _around(alpha)
             table = "[[41,6,1],[5,14,4],[1,5,13]]" if scale == "graded" else "[[41,7],[6,36]]"
             rows["judge_agreement"].append(
-                (lvl, scale, "kappa", "judge_vs_curated", value, value - 0.1, value + 0.09, 90, 2, None, table)
+                (
+                    *JUDGE,
+                    True,
+                    *cell,
+                    "kappa",
+                    "judge_vs_curated",
+                    "judge, curated",
+                    *figure,
+                    90,
+                    2,
+                    None,
+                    table,
+                    "queries",
+                )
             )
             rows["judge_agreement"].append(
-                (lvl, scale, "alpha", "annotators", alpha, alpha - 0.07, alpha + 0.06, 90, 0, None, None)
+                (*HUMANS, True, *cell, "alpha", "annotators", "ann, bea", *among, 90, 0, None, None, "queries")
             )
+    cell, undefined = ("area_of_action", "binary"), (None, None, None, 4, 0, "single_class", None)
     rows["judge_agreement"].append(
-        (
-            "area_of_action",
-            "binary",
-            "kappa_quadratic",
-            "judge_vs_curated",
-            None,
-            None,
-            None,
-            4,
-            0,
-            "single_class",
-            None,
-        )
+        (*JUDGE, True, *cell, "kappa_quadratic", "judge_vs_curated", "judge, curated", *undefined, "queries")
     )
+
+
+def measured(rows: dict[str, list]) -> None:
+    """Two systems: the declared judge, accepted, and a cheaper one that is not."""
+    other = ("maker/judge-1 low de_long", "maker/judge-1", "low", "de_long")
+    stable = (20, 0.95, 0.85, 1.0, 0.92, 0.8, 1.0, None)
+    for system, declared, graded, price in ((JUDGE, True, 88, 0.12), (other, False, 60, 0.03)):
+        answers = (90, graded, 90 - graded, 1 - graded / 90, f'{{"parse_error": {90 - graded}}}')
+        spent = (110, 112, 110, 0, Decimal("0.0132"), price, price, 0.8, 1.9, 46_200, 28_160, 330, 0)
+        stack = ([system[1]], ["provider-a"], 0)
+        row = (*system, "0123456789abcdef", declared, declared, *answers, *spent, *stack, *stable)
+        rows["calibration_systems"].append(row)
+    accepted = (
+        0.50,
+        0.4,
+        True,
+        44.0,
+        40.0,
+        True,
+        0.95,
+        0.7,
+        True,
+        0.022,
+        0.05,
+        True,
+        None,
+        None,
+        None,
+        True,
+        True,
+        True,
+    )
+    refused = (0.31, 0.4, False, 30.0, 40.0, False, 0.95, 0.7, True, 0.333, 0.05, False, None, None, None)
+    best, worse = (1, 0.505, 0.41, 0.6, 0.0, 0.0, 0.0, 0.12), (2, 0.33, 0.2, 0.45, -0.175, -0.3, -0.05, 0.03)
+    reason = "not accepted: 33.3% of the pairs without a grade, at most 5.0% allowed"
+    rows["judge_choice"] += [
+        (*JUDGE, True, True, *best, *accepted, "chosen: the best of the accepted systems (0.505)"),
+        (*other, False, False, *worse, *refused, False, False, False, reason),
+    ]
 
 
 def grade_of(i: int, j: int, k: int, n: int) -> int:
@@ -195,6 +246,11 @@ def _call(key: str, sequence: int, purpose: str, model: str, content: str) -> tu
         1,
         0.8,
         when,
+        0,
+        None,
+        f"reply-{sequence}",
+        None,
+        "run-1",
     )
 
 

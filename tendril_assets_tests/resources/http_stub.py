@@ -53,6 +53,11 @@ class StubGateway:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/api/v1"
 
+    @property
+    def in_flight(self) -> int:
+        """Calls not yet answered, the one that is being scripted among them."""
+        return self._now
+
     def keys(self) -> list[str]:
         """The last message of each call, in order: what the tests tell requests by."""
         return [call.body["messages"][-1]["content"] for call in self.calls]

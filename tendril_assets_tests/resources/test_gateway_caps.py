@@ -1,13 +1,14 @@
+import random
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from tendril_assets.errors import GatewayError, IncompleteJudgments, SettingsError
-from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, fetch_prices
+from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, Spent, fetch_prices
 from tendril_assets.sandbox.gateway import StandInGateway
-from tendril_assets_tests.resources.asking import PRICES, SECRET, ask, requests, stored
-from tendril_assets_tests.resources.http_stub import Scripted, StubGateway, reply
+from tendril_assets_tests.resources.asking import PRICES, SECRET, ask, request, requests, stored
+from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
 
 # Case 13
 
@@ -56,6 +57,46 @@ def test_retries_count_against_the_caps(tmp_path: Path) -> None:
     assert stored(tmp_path) == {}  # cut short and free of charge: simply open
 
 
+def test_caps_hold_over_the_steps_of_a_run(tmp_path: Path) -> None:
+    caps = Caps(max_usd=Decimal("0.0010"), max_calls=3, prices=PRICES)
+    with StubGateway(lambda call: reply(cost=0.0003)) as gateway:
+        first = ask(gateway, tmp_path, requests(2), concurrency=1, caps=caps, run="r1")
+        assert first.is_complete
+        spent = Spent(first.cost, first.calls)
+        again = [request(f"second {i}") for i in range(5)]
+        second = ask(gateway, tmp_path, again, concurrency=1, caps=caps, run="r1", spent=spent)
+        assert (second.state, second.calls, second.n_open) == ("incomplete: budget", 1, 4)
+        # Another run has its caps anew.
+        assert ask(gateway, tmp_path, again[1:3], caps=caps, run="r2").is_complete
+        assert len(gateway.calls) == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cap_in_money_holds_where_the_gateway_does_not_always_name_the_cost(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    charged = Decimal(0)
+
+    def script(call: Call) -> Scripted:
+        nonlocal charged
+        cost = Decimal(draw.randint(0, 3)) / 10_000  # at most the worst case
+        kind = draw.choice(["named", "unnamed", "blank", "502", "429", "cut"])
+        if kind in ("502", "429"):
+            return Scripted(int(kind))
+        charged += cost
+        if kind == "blank":
+            return Scripted(200, b"\n", delay_s=0.01)
+        done = reply(cost=float(cost) if kind == "named" else None)
+        return Scripted(200, done.body, cut=kind == "cut", delay_s=0.01)
+
+    caps = Caps(max_usd=Decimal("0.0100"), prices=PRICES)
+    with StubGateway(script) as gateway:
+        summary = ask(gateway, tmp_path, requests(300), concurrency=8, caps=caps)
+    assert summary.state == "incomplete: budget"
+    # Used up to the last call that might fit, and not beyond.
+    assert charged <= Decimal("0.0100")
+    assert summary.cost + summary.cost_unknown * Decimal("0.0003") > Decimal("0.0097")
+
+
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_cap_in_calls_is_exact(tmp_path: Path, concurrency: int) -> None:
     with StubGateway(lambda call: reply()) as gateway:
@@ -75,7 +116,7 @@ def test_an_unknown_price_and_a_cap_in_money_refuse_to_start(tmp_path: Path) -> 
 def test_prices_come_from_the_gateway_where_none_are_named(tmp_path: Path) -> None:
     with StandInGateway(models=("toy/model",)) as gateway:
         prices = fetch_prices(Endpoint(gateway.base_url, SECRET))
-        assert prices == {"toy/model": Prices(Decimal("0.0000001"), Decimal("0.0000004"), Decimal(0))}
+        assert prices == {"toy/model": Prices(Decimal("1e-7"), Decimal("4e-7"), cached=Decimal("1e-8"))}
         # k0: 2 bytes + 64 at 0.0000001, 10 tokens at 0.0000004: 0.0000106 in the worst case
         assert ask(gateway, tmp_path, requests(1), caps=Caps(max_usd=Decimal("0.0000105"))).calls == 0
         assert ask(gateway, tmp_path, requests(1), caps=Caps(max_usd=Decimal("0.0000106"))).calls == 1

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from tendril_assets.errors import GatewayError, GatewayRefused, IncompleteJudgments, InsufficientCredits
-from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, Progress, RetryPolicy
+from tendril_assets.resources import gateway_http
+from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, Progress, RetryPolicy, answer
 from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.replies import read_reply
 from tendril_assets.sandbox.gateway import StandInGateway
 from tendril_assets_tests.resources.asking import FAST, SECRET, ask, open_of, request, requests, stored
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
@@ -196,13 +198,6 @@ def test_a_failure_that_lasts_is_a_row_with_the_beginning_of_its_body(tmp_path: 
     assert (summary.failed, summary.n_open, summary.cost_unknown) == (1, 1, 0)
 
 
-def test_nothing_listening_is_an_error_row_per_request(tmp_path: Path) -> None:
-    with StubGateway(lambda call: reply()) as gateway:
-        pass
-    ask(gateway, tmp_path, requests(3))
-    assert {(e.status, e.detail) for e in stored(tmp_path).values()} == {("error", "ConnectError")}
-
-
 def test_a_gateway_that_is_down_ends_the_run(tmp_path: Path) -> None:
     with (
         StubGateway(lambda call: Scripted(503)) as gateway,
@@ -250,28 +245,65 @@ def test_neither_key_nor_texts_reach_logs_and_exceptions(tmp_path: Path, caplog:
 # Case 12
 
 
-def test_workers_are_bounded_over_a_lazy_iterator(tmp_path: Path) -> None:
-    taken = 0
+class Counted:
+    """Requests made one by one; ``look`` notes how many tasks live and how many requests were taken ahead."""
 
-    def lazily() -> Iterator[GatewayRequest]:
-        nonlocal taken
-        for i in range(3000):
-            taken += 1
+    def __init__(self, n: int) -> None:
+        self.n, self.taken = n, 0
+        self.tasks: list[int] = []
+        self.ahead: list[int] = []
+
+    def __iter__(self) -> Iterator[GatewayRequest]:
+        for i in range(self.n):
+            self.taken += 1
             yield request(f"k{i}")
 
-    live: list[int] = []
-    ahead: list[int] = []
+    def look(self, progress: Progress) -> None:
+        self.tasks.append(len(asyncio.all_tasks()))
+        self.ahead.append(self.taken - progress.done - progress.failed)
 
-    def look(progress: Progress) -> None:
-        live.append(len(asyncio.all_tasks()))
-        ahead.append(taken - progress.done - progress.failed)
 
+def test_workers_are_bounded_over_a_lazy_iterator(tmp_path: Path) -> None:
+    counted = Counted(3000)
     with StandInGateway(latency_s=0.02) as gateway:
-        summary = ask(gateway, tmp_path, lazily(), concurrency=32, total=3000, on_progress=look, timeout_s=30)
-    assert (summary.answered, summary.calls) == (3000, 3000)
-    assert len(live) >= 2
-    assert max(live) <= 32 + 3  # the workers, the watcher, and asyncio's own
-    assert max(ahead) <= 32
+        summary = ask(gateway, tmp_path, counted, concurrency=32, total=3000, on_progress=counted.look, timeout_s=60)
+    assert (summary.answered, summary.calls, summary.n_open) == (3000, 3000, 0)
+    assert len(counted.tasks) >= 2
+    # The workers, at most one writer of a body each, the watcher, and asyncio's own.
+    assert max(counted.tasks) < 100
+    assert max(counted.ahead) <= 32
+
+
+def test_50_000_pairs_with_32_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of the client but its sockets, which the test before has."""
+    counted = Counted(50_000)
+
+    class Transport:
+        def __init__(self, *_: object) -> None:
+            self.body = reply().body
+
+        async def __aenter__(self) -> "Transport":
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+        async def post(self, payload: bytes, repeat: str | None) -> gateway_http.Outcome:
+            await asyncio.sleep(0)
+            return gateway_http.Outcome(read_reply(200, self.body))
+
+    monkeypatch.setattr(gateway_http, "GatewayHttp", Transport)
+    summary = answer(
+        counted,
+        Ledger(tmp_path),
+        endpoint=Endpoint("http://127.0.0.1:9", SECRET),
+        concurrency=32,
+        total=50_000,
+        on_progress=counted.look,
+    )
+    assert (summary.answered, summary.calls, summary.cost) == (50_000, 50_000, Decimal("5.0000"))
+    assert max(counted.tasks) < 100
+    assert max(counted.ahead) <= 32
 
 
 def test_progress_is_reported_at_most_every_half_second_and_at_the_end(tmp_path: Path) -> None:
@@ -287,3 +319,7 @@ def test_progress_is_reported_at_most_every_half_second_and_at_the_end(tmp_path:
     assert middle.open == 60 - middle.done
     assert middle.calls_per_s > 0
     assert middle.eta_s == pytest.approx(middle.open / middle.calls_per_s)
+    # 0.0001 for each of 60
+    assert middle.cost_forecast == last.cost_forecast == Decimal("0.0060")
+    assert (middle.limit, last.in_flight, last.calls, last.rate_limited, last.by_status) == (2, 0, 60, 0, {})
+    assert 1 <= middle.in_flight <= 2

@@ -116,6 +116,26 @@ def test_a_signal_stores_what_is_in_flight_and_then_takes_its_usual_course(
         assert len(Ledger(tmp_path).answered_keys()) == counted["answered"] < 1000
 
 
+def test_a_second_signal_abandons_what_is_in_flight_and_says_so(tmp_path: Path) -> None:
+    with StandInGateway(latency_s=120) as gateway:
+        process = run_child(gateway, tmp_path, 1000)
+        deadline = time.monotonic() + 60
+        while gateway.counters()["requests"] < 8:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(3.5)  # what comes sooner is the same stop, passed on by a parent
+        assert process.poll() is None  # the first waits for what is in flight
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM
+    # They may have been answered and charged all the same: rows without a final status, and a cost that is unknown.
+    entries = list(stored(tmp_path).values())
+    assert {(e.status, e.detail, e.attempts, e.cost) for e in entries} == {("error", "abandoned in flight", 1, None)}
+    assert len(entries) == 8
+    assert Ledger(tmp_path).answered_keys() == set()
+
+
 def test_kill_9_again_and_again_asks_no_stored_answer_twice(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with StandInGateway(latency_s=0.05, state=state, faults={"html_502": 0.05, "cut": 0.05}) as gateway:

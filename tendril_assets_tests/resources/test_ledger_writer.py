@@ -13,7 +13,7 @@ import pytest
 
 from tendril_assets.errors import LedgerError
 from tendril_assets.resources.ledger import Ledger
-from tendril_assets.resources.ledger_writer import segments
+from tendril_assets.resources.ledger_files import segments
 from tendril_assets_tests.resources.entries import entry, write
 
 APPEND = """

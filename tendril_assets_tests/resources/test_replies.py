@@ -95,7 +95,7 @@ def test_the_status_is_judged_before_the_body(status: int, action: Action) -> No
         ({"code": "503", "message": "text code"}, Action.RETRY, 503),
         ({"code": 402, "message": "credits"}, Action.NO_CREDIT, 402),
         ({"code": 404, "message": "no endpoints"}, Action.REFUSED, 404),
-        ({"code": "rate_limit_exceeded"}, Action.RETRY, 200),
+        ({"code": "rate_limit_exceeded"}, Action.RETRY, 429),
         ({"message": "no code"}, Action.RETRY, 200),
         ("text", Action.RETRY, 200),
     ],
@@ -154,7 +154,7 @@ def test_no_content_is_empty_and_worth_another_attempt(content: object) -> None:
 
 
 def test_content_in_parts_is_joined() -> None:
-    parts = [{"type": "text", "text": "1"}, {"type": "image_url"}, {"type": "text", "text": "2"}]
+    parts = [{"type": "text", "text": "1"}, {"type": "thinking", "thinking": "0"}, {"type": "text", "text": "2"}]
     assert read_reply(200, body(parts)).content == "12"
 
 

@@ -12,20 +12,8 @@ import httpx
 import pytest
 
 from tendril_assets.errors import GatewayError
-from tendril_assets.sandbox.gateway import StandInGateway, StandInOptions
-
-HEADERS = {"Authorization": "Bearer any"}
-# One client for all: making one loads the certificates, which takes longer than a request.
-CLIENT = httpx.Client(trust_env=False)
-
-
-def body(text: str = "Hallo", **fields: object) -> dict:
-    return {"model": "toy/model", "max_tokens": 10, "messages": [{"role": "user", "content": text}], **fields}
-
-
-def post(gateway: StandInGateway, payload: object, headers: dict[str, str] | None = None) -> httpx.Response:
-    url = f"{gateway.base_url}/chat/completions"
-    return CLIENT.post(url, json=payload, headers=HEADERS if headers is None else headers)
+from tendril_assets.sandbox.gateway import StandInGateway
+from tendril_assets_tests.sandbox.posting import CLIENT, HEADERS, body, post
 
 
 def test_a_completion_has_the_protocols_fields() -> None:
@@ -82,7 +70,15 @@ def test_prices_are_listed() -> None:
     with StandInGateway(models=("toy/model",)) as gateway:
         listed = CLIENT.get(f"{gateway.base_url}/models").json()["data"]
     assert listed == [
-        {"id": "toy/model", "pricing": {"prompt": "0.0000001000", "completion": "0.0000004000", "request": "0"}}
+        {
+            "id": "toy/model",
+            "pricing": {
+                "prompt": "0.0000001000",
+                "completion": "0.0000004000",
+                "request": "0",
+                "input_cache_read": "0.0000000100",
+            },
+        }
     ]
 
 
@@ -143,57 +139,49 @@ def test_a_client_that_left_before_the_answer_may_ask_again() -> None:
         assert gateway.counters()["asked_twice"] == 0
 
 
-FAULTY = {
-    "html_502": (502, b"<html>"),
-    "status_524": (524, b"<html>"),
-    "blank_body": (200, b"\n\n"),
-    "keep_alive": (200, b": OPENROUTER PROCESSING\n"),
-    "error_in_200": (200, b'{"error"'),
-}
+def test_a_repeat_is_another_request_with_a_fate_of_its_own() -> None:
+    def labelled(text: str, label: str | None) -> httpx.Response:
+        return post(gateway, body(text), HEADERS if label is None else {**HEADERS, "X-Repeat": label})
+
+    with StandInGateway() as gateway:
+        for label in (None, "2", "3", "2"):
+            labelled("a", label)
+        assert (gateway.counters()["answered"], gateway.counters()["asked_twice"]) == (3, 1)
+    with StandInGateway(faults={"html_502": 0.5}) as gateway:
+        fates = [[labelled(str(i), label).status_code for i in range(40)] for label in (None, "2")]
+    assert fates[0] != fates[1]
 
 
-@pytest.mark.parametrize("kind", FAULTY)
-def test_faults_look_as_their_name_says(kind: str) -> None:
-    with StandInGateway(faults={kind: 1.0}) as gateway:
-        response = post(gateway, body())
-        assert gateway.counters()["faults"] == {kind: 1}
-    status, start = FAULTY[kind]
-    assert response.status_code == status
-    assert response.content.startswith(start)
+def test_reasoning_is_charged_by_the_effort_asked_for_within_the_limit() -> None:
+    with StandInGateway() as gateway:
+        asked = [{}, {"effort": "low"}, {"effort": "high"}, {"effort": "none"}, "no object"]
+        usages = [post(gateway, body(max_tokens=200, reasoning=reasoning)).json()["usage"] for reasoning in asked]
+    # 3 tokens of answer; 60 for low; high would be 420, and 197 are left
+    assert [u["completion_tokens_details"]["reasoning_tokens"] for u in usages] == [0, 60, 197, 0, 0]
+    assert [u["completion_tokens"] for u in usages] == [3, 63, 200, 3, 3]
+    assert usages[1]["cost"] == pytest.approx((2 * 100 + 63 * 400) / 1e9)
 
 
-@pytest.mark.parametrize(
-    ("kind", "reason"), [("truncated", "length"), ("filtered", "content_filter"), ("empty", "stop")]
-)
-def test_unfinished_replies(kind: str, reason: str) -> None:
-    with StandInGateway(faults={kind: 1.0}) as gateway:
-        (choice,) = post(gateway, body()).json()["choices"]
-    assert choice["finish_reason"] == reason
-    assert choice["message"]["content"] in {"truncated": ["Verst"], "filtered": [None], "empty": [""]}[kind]
+def test_models_differ_in_price() -> None:
+    models = ("sandbox/judge-small", "sandbox/judge", "sandbox/judge-large")
+    with StandInGateway(models=models) as gateway:
+        costs = [post(gateway, body(model=model)).json()["usage"]["cost"] for model in models]
+        listed = {m["id"]: m["pricing"] for m in CLIENT.get(f"{gateway.base_url}/models").json()["data"]}
+    # 2 tokens in, 3 out
+    assert costs == pytest.approx([(2 * 30 + 3 * 120) / 1e9, (2 * 100 + 3 * 400) / 1e9, (2 * 600 + 3 * 2400) / 1e9])
+    assert listed["sandbox/judge-small"]["completion"] == "0.0000001200"
 
 
-def test_a_cut_connection_breaks_off_inside_the_body() -> None:
-    with StandInGateway(faults={"cut": 1.0}) as gateway:
-        with pytest.raises(httpx.RemoteProtocolError):
-            post(gateway, body())
-        assert gateway.counters()["answered"] == 0
-
-
-def test_faults_come_by_share_and_differ_between_attempts() -> None:
-    with StandInGateway(faults={"html_502": 0.3}) as gateway:
-        first = [post(gateway, body(str(i))).status_code for i in range(200)]
-        again = [post(gateway, body(str(i))).status_code for i in range(200)]
-    with StandInGateway(faults={"html_502": 0.3}) as gateway:
-        assert [post(gateway, body(str(i))).status_code for i in range(50)] == first[:50]
-    # 60 expected, standard deviation 6.5
-    assert 40 < first.count(502) < 80
-    assert first != again
-
-
-@pytest.mark.parametrize("faults", [{"unknown": 0.1}, {"cut": -0.1}, {"cut": 0.6, "empty": 0.6}])
-def test_impossible_faults_are_refused(faults: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"unknown faults|between 0 and 1"):
-        StandInOptions(faults=faults)
+def test_other_paths_and_methods_are_refused() -> None:
+    with StandInGateway() as gateway:
+        root = gateway.base_url.removesuffix("/api/v1")
+        codes = [
+            CLIENT.get(f"{root}/api/v1/chat/completions").status_code,
+            CLIENT.post(f"{root}/counters").status_code,
+            CLIENT.get(f"{root}/api/v1/completions").status_code,
+        ]
+        assert codes == [405, 405, 404]
+        assert gateway.counters()["requests"] == 0
 
 
 def test_requests_are_served_at_the_same_time() -> None:

@@ -16,7 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tendril_assets.corpus.restriction_reviews import VERDICTS
 from tendril_assets.errors import LandingError
 from tendril_assets.files import file_hash, is_left_by_system
+from tendril_assets.judging.prompts import load_guideline
 from tendril_assets.records import GRADES, TIERS
+from tendril_assets.resources.annotations import read_annotations
 from tendril_assets.resources.landing import (
     Faults,
     find,
@@ -297,7 +299,7 @@ def _calibration(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
         choices={"level": spec.subsets, "curated_grade": GRADES},
     )
     annotations_file = find(folder, "annotations", ("csv", "parquet"))
-    annotations = read_table(annotations_file, TABLES["calibration_annotations"], choices={"grade": GRADES})
+    annotations = read_annotations(annotations_file, load_guideline(spec.judge.guideline))
     known = set(pairs.select("query_id", "passage_id").iter_rows())
     for number, row in read_rows(annotations_file):
         if (str(row["query_id"]).strip(), str(row["passage_id"]).strip()) not in known:

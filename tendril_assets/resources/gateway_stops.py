@@ -1,0 +1,53 @@
+"""What a run says when it cannot go on. Neither the key nor the texts of a request are ever in it."""
+
+from typing import Any
+
+from tendril_assets.errors import GatewayError, GatewayRefused, InsufficientCredits
+from tendril_assets.resources.gateway_ask import Ask
+from tendril_assets.resources.gateway_run import Endpoint
+from tendril_assets.resources.replies import Action, Reply
+
+# A stretch of this many characters shared with a request is taken for a quotation of it.
+_QUOTATION = 24
+
+
+def refusal(reply: Reply, endpoint: Endpoint, ask: Ask) -> GatewayError:
+    """A status that every other request would get too."""
+    said = _quotable(reply.message, endpoint.api_key, ask.request.body)
+    if reply.action is Action.NO_CREDIT:
+        message = f"{endpoint.base_url} answered 402, insufficient credits{said}. Add credits and run the step again."
+        return InsufficientCredits(message, status=402)
+    message = (
+        f"{endpoint.base_url} refused model {ask.request.body.get('model')!r} with status {reply.http_status}{said}. "
+        "Asking again does not change that: check base URL, key, model name and provider pin, then run the step again."
+    )
+    return GatewayRefused(message, status=reply.http_status)
+
+
+def no_connection(reply: Reply, endpoint: Endpoint, attempts: int) -> GatewayError:
+    """Nothing was ever reached, or what was reached cannot be trusted."""
+    return GatewayError(
+        f"no connection to {endpoint.base_url} after {attempts} attempts: {reply.detail}. Nothing was asked. Check the "
+        "base URL, the network and the proxy settings, then run the step again."
+    )
+
+
+def down(reply: Reply, endpoint: Endpoint, in_a_row: int) -> GatewayError:
+    """Request after request was given up on."""
+    last = reply.detail if reply.http_status is None else f"{reply.status}, HTTP status {reply.http_status}"
+    return GatewayError(
+        f"{in_a_row} requests in a row failed at {endpoint.base_url} after all their attempts (the last: {last}): "
+        "gateway or model seem to be down. Run the step again later: only open requests are asked.",
+        status=reply.http_status,
+    )
+
+
+def _quotable(message: str | None, secret: str, body: dict[str, Any]) -> str:
+    """The gateway's own words for an exception; nothing where they hold the key or quote the request's texts."""
+    if message is None or secret in message:
+        return ""
+    texts = "\n".join(str(m.get("content", "")) for m in body.get("messages", ()))
+    stretches = (message[i : i + _QUOTATION] for i in range(max(1, len(message) - _QUOTATION + 1)))
+    if any(stretch in texts for stretch in stretches):
+        return ""
+    return f' ("{" ".join(message.split())}")'

@@ -1,0 +1,201 @@
+"""An asking step over a real HTTP server: what it tells while it runs, its caps, and two that ask at once."""
+
+import threading
+from decimal import Decimal
+
+import dagster as dg
+import pytest
+
+from tendril_assets.assets import asking, asking_watch
+from tendril_assets.errors import BudgetReached, DatabaseLocked, IncompleteJudgments
+from tendril_assets.resources.asking_progress import progress_folder, read_standings
+from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.lock import exclusive
+from tendril_assets_tests.assets.http_stub import serving
+from tendril_assets_tests.assets.toy_judging import REQUESTS, SUMMARIES, judge, resources_in, run, spec, stages
+
+SUMMARISING = "summary_requests area_summary_replies area_summaries queries project_queries"
+UP_TO_REQUESTS = f"{SUMMARISING} candidates"
+# Everything the tables of the judging stage are loaded from.
+HANDING_OVER = "calibration_requests calibration_replies"
+QRELS = "judge_calls judgments qrels"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    return tmp_path
+
+
+def error_of(result: dg.ExecuteInProcessResult, step: str):
+    (event,) = [e for e in result.all_events if e.event_type_value == "STEP_FAILURE" and e.step_key == step]
+    error = event.step_failure_data.error
+    return error.cause or error
+
+
+def standing(home, step: str = "judge_replies"):
+    return next(s for s in read_standings(progress_folder(home / "ledger")) if s.step == step)
+
+
+def test_a_running_step_is_observed_before_it_ends(home, monkeypatch):
+    """The observations are in the event log while the step runs, and the result's own metadata stays as it was."""
+    monkeypatch.setattr(asking_watch, "OBSERVE_SECONDS", 0.0)
+    monkeypatch.setattr(asking_watch, "LOG_SECONDS", 0.0)
+    seen_while_running = []
+    with serving(judge, delay_s=0.4) as stub, dg.DagsterInstance.ephemeral() as instance:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        key, stage = dg.AssetKey(["toy", "judge_replies"]), stages(spec())
+
+        def look():
+            observed = instance.fetch_observations(key, limit=1).records
+            if observed and standing(home).state == "running":
+                seen_while_running.append(observed[0].asset_observation.metadata)
+
+        done = threading.Event()
+
+        def looking():
+            while not done.wait(0.05):
+                look()
+
+        watcher = threading.Thread(target=looking)
+        watcher.start()
+        try:
+            result = dg.materialize(
+                [*stage.assets], selection=[key], resources=given, instance=instance, raise_on_error=True
+            )
+        finally:
+            done.set()
+            watcher.join()
+        assert seen_while_running, "an observation only came when the step was over"
+        figures = {name: value.value for name, value in seen_while_running[-1].items()}
+        assert figures["requests_done"] + figures["requests_open"] + figures["requests_failed"] == REQUESTS
+        assert 0 < figures["calls_in_flight_limit"] <= 2
+        assert all(isinstance(value, int | float) for value in figures.values()), "the UI plots numbers alone"
+        (made,) = result.asset_materializations_for_node("toy__judge_replies")
+        assert made.metadata["state"].value == "complete"
+        assert made.metadata["answered"].value == REQUESTS
+        lines = [e.user_message for e in instance.all_logs(result.run_id) if e.dagster_event is None]
+    assert any(f"judge: {REQUESTS} requests, " in line and " done, " in line for line in lines)
+
+
+def test_the_progress_file_ends_with_the_state_and_holds_no_text(home):
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        result = run(spec(), given, "judge_replies", raise_on_error=True)
+    left = standing(home)
+    assert (left.state, left.requests, left.done, left.open, left.failed) == ("complete", REQUESTS, REQUESTS, 0, 0)
+    assert (left.run, left.purpose, left.collection) == (result.run_id, "judge", "toy")
+    assert str(left.cost) == "0.0012"
+    files = list(progress_folder(home / "ledger").iterdir())
+    assert sorted(f.name for f in files) == ["toy.area_summary_replies.json", "toy.judge_replies.json"]
+    for text in ("FSC", "Watt", "test-key", "relevan"):
+        assert all(text not in f.read_text("utf-8") for f in files)
+    # A run with nothing to ask leaves the file as it is: it tells of the last run that asked.
+    with serving(judge) as stub:
+        run(spec(), resources_in(home, stub.base_url), "judge_replies", raise_on_error=True)
+        assert stub.calls == 0
+    assert standing(home) == left
+
+
+def test_a_progress_file_that_cannot_be_written_costs_no_answer(home):
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        folder = progress_folder(home / "ledger")
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+        folder.write_text("in the way")
+        assert run(spec(), given, "judge_replies", raise_on_error=True).success
+        assert Ledger(home / "ledger").answered("judge").len() == REQUESTS
+
+
+def test_a_cap_holds_over_all_asking_steps_of_a_run_and_the_next_run_asks_exactly_the_rest(home):
+    with serving(judge) as stub:
+        capped = resources_in(home, stub.base_url, max_calls=SUMMARIES + 5)
+        stopped = run(spec(), capped, f"{UP_TO_REQUESTS} judge_replies")
+        assert stub.calls == SUMMARIES + 5, "the summaries of the same run count"
+        error = error_of(stopped, "toy__judge_replies")
+        assert error.cls_name == BudgetReached.__name__
+        for said in (
+            f"a cap of this run (TENDRIL_MAX_CALLS={SUMMARIES + 5}) was reached in step toy/judge_replies",
+            "has spent 0.0007 USD in 7 calls",
+            "7 of the step's requests are open and will cost about 0.0007 USD more",
+            "Run again: only what is open is asked",
+        ):
+            assert said in error.message
+        assert (standing(home).state, standing(home).left) == ("incomplete: budget", 7)
+        assert {e.run for e in Ledger(home / "ledger").entries()} == {stopped.run_id}
+
+        run(spec(), {**capped, "gateway": resources_in(home, stub.base_url)["gateway"]}, HANDING_OVER)
+        refused = run(spec(), capped, QRELS)
+        assert not refused.success
+        assert error_of(run(spec(), capped, "qrels"), "toy__qrels").cls_name == IncompleteJudgments.__name__
+
+        # The cap holds for each run anew: a second run under the same one goes on by as much.
+        before = stub.calls
+        raised = resources_in(home, stub.base_url, max_calls=7)
+        assert run(spec(), raised, "judge_replies", raise_on_error=True).success
+        assert stub.calls - before == 7
+        assert set(stub.asked.values()) == {1}
+        assert run(spec(), capped, QRELS, raise_on_error=True).success
+        assert stub.calls - before == 7
+
+
+def test_a_cap_in_money_holds_over_all_asking_steps_of_a_run(home):
+    with serving(judge) as stub:
+        # Each call costs 0.0001; the worst case of one is below 0.0003 by the stub's prices.
+        capped = resources_in(home, stub.base_url, max_usd="0.001")
+        stopped = run(spec(), capped, f"{UP_TO_REQUESTS} judge_replies")
+        error = error_of(stopped, "toy__judge_replies")
+        assert error.cls_name == BudgetReached.__name__
+        assert "TENDRIL_MAX_USD=0.001" in error.message
+        spent = Ledger(home / "ledger").spent(stopped.run_id)
+        assert spent.usd <= Decimal("0.001")
+        assert spent.calls == stub.calls < SUMMARIES + REQUESTS
+
+
+def test_a_step_that_finds_another_asking_says_which_and_asks_nothing(home, monkeypatch):
+    monkeypatch.setattr(asking, "WAIT_S", 0.2)
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        before = stub.calls
+        held, release = threading.Event(), threading.Event()
+
+        def other():
+            with exclusive(home / "ledger" / ".asking", "ask judge", 5):
+                held.set()
+                release.wait(60)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        held.wait(60)
+        try:
+            error = error_of(run(spec(), given, "judge_replies"), "toy__judge_replies")
+        finally:
+            release.set()
+            thread.join()
+        assert error.cls_name == DatabaseLocked.__name__
+        assert "holds it (ask judge)" in error.message
+        assert stub.calls == before
+
+
+def test_two_steps_at_once_ask_every_request_once(home):
+    with serving(judge, delay_s=0.05) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        results = []
+        threads = [
+            threading.Thread(target=lambda: results.append(run(spec(), given, "judge_replies").success))
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [True, True]
+        assert set(stub.asked.values()) == {1}
+        assert stub.calls == SUMMARIES + REQUESTS
