@@ -107,6 +107,7 @@ def ask(
                 on_progress=watch,
                 run=context.run.run_id,
                 spent=ledger.spent(context.run.run_id),
+                proven=_proven(factory, asked.height - waiting.height),
             )
         except GatewayError as error:
             watch.end(type(error).__name__)
@@ -125,6 +126,11 @@ def ask(
             yield _observed(context, metadata)
             raise BudgetReached(_cap_message(context, gateway, ledger, purpose, summary), n_open=summary.n_open)
         return metadata
+
+
+def _proven(factory: RequestFactory | Callable[[dict[str, Any]], RequestFactory], answered: int) -> tuple[str, ...]:
+    """The model asked, where it has answered requests with these parameters before."""
+    return (factory.llm.model,) if answered and isinstance(factory, RequestFactory) else ()
 
 
 def _compact(context: dg.AssetExecutionContext, ledger: Ledger) -> None:

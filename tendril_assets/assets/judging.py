@@ -146,7 +146,23 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         severity = dg.AssetCheckSeverity.WARN if spec.judge.allow_incomplete else dg.AssetCheckSeverity.ERROR
         return dg.AssetCheckResult(passed=row["n_open"] == 0, severity=severity, metadata=row)
 
-    return [every_pair_of_a_group, judgments_are_the_fan_out, every_request_is_answered]
+    @table_check(
+        spec,
+        "judge_calls",
+        "one_route_judges",
+        description="One model at one provider answered the judge's requests; pin providers where several did.",
+        blocking=False,
+    )
+    def one_route_judges(warehouse: Warehouse) -> dg.AssetCheckResult:
+        routes = warehouse.frame(collection, query("judging/routes"))
+        named = [f"{model or 'unnamed'} at {provider or 'unnamed'}: {n:,}" for model, provider, n in routes.rows()]
+        return dg.AssetCheckResult(
+            passed=len(named) <= 1,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"routes": len(named), "entries": named},
+        )
+
+    return [every_pair_of_a_group, judgments_are_the_fan_out, every_request_is_answered, one_route_judges]
 
 
 def completeness(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, int]:

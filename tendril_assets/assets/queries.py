@@ -29,7 +29,7 @@ def queries_assets(spec: CollectionSpec) -> Stage:
     prompt = load_summary_prompt()
 
     def chosen(requests: pl.DataFrame, ledger: Ledger) -> pl.DataFrame:
-        calls = ledger.frame().join(requests, on="request_key", how="semi")
+        calls = ledger.frame(keys=requests["request_key"])
         return choose_summaries(requests, latest_calls(calls, FINAL_STATUSES), factory.llm.model, max_words)
 
     @work_asset(

@@ -6,7 +6,7 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import BaseModel
 
-from tendril_assets.assets.calibration import calibration_assets
+from tendril_assets.assets.calibration import CALIBRATION, calibration_assets
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
 from tendril_assets.assets.drift import drift_assets, drift_job
@@ -78,7 +78,8 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     offline = dg.AssetSelection.key_prefixes([name])
     free = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("landing", "corpus")))
     free = free | dg.AssetSelection.assets(dg.AssetKey([name, "snapshot"]))
-    up_to_requests = dg.AssetSelection.assets(dg.AssetKey([name, "candidates"])).upstream()
+    requests = (dg.AssetKey([name, part]) for part in ("candidates", CALIBRATION))
+    up_to_requests = dg.AssetSelection.assets(*requests).upstream()
     up_to_requests = up_to_requests.required_multi_asset_neighbors()
     if spec.simap:
         offline, up_to_requests = offline - online, up_to_requests - online
@@ -94,7 +95,8 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
         dg.define_asset_job(
             f"{name}_candidates",
             selection=up_to_requests,
-            description="Up to the judge's requests, for an estimate: all it pays for are the queries' summaries.",
+            description="Up to the judge's requests, for an estimate: it pays for the queries' summaries, and for the "
+            "calibration only where that decides who judges.",
         ),
     ]
     if spec.simap:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -77,6 +77,7 @@ class Gateway(dg.ConfigurableResource):
         stop: threading.Event | None = None,
         run: str | None = None,
         spent: Spent | None = None,
+        proven: Collection[str] = (),
     ) -> RunSummary:
         """Ask every request once into the ledger; see ``gateway_client.answer`` for what it returns and raises.
 
@@ -96,6 +97,7 @@ class Gateway(dg.ConfigurableResource):
             stop=stop,
             run=run,
             spent=spent,
+            proven=proven,
         )
 
     def _known_prices(self) -> Mapping[str, Prices] | None:

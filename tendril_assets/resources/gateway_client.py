@@ -10,7 +10,7 @@ import json
 import logging
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Sized
+from collections.abc import Callable, Collection, Generator, Iterable, Sized
 from dataclasses import replace
 from decimal import Decimal
 from types import FrameType
@@ -56,6 +56,7 @@ def answer(
     stop: threading.Event | None = None,
     run: str | None = None,
     spent: Spent | None = None,
+    proven: Collection[str] = (),
 ) -> RunSummary:
     """Ask every request once and store each outcome in the ledger; returns when all are done, or cannot go on.
 
@@ -64,6 +65,8 @@ def answer(
     ``concurrency`` is the most that is in flight; a gateway that refuses for congestion gets fewer for a while.
     ``caps`` hold for a run of several such steps: ``run`` is its name, written into each entry, and ``spent`` what its
     earlier steps used up. Costs the gateway does not name are estimated by ``caps.prices``, or by the package's list.
+    ``proven``: models that have answered requests with these parameters before. What such a model refuses with 400 or
+    422, in this run or an earlier one, is that request's own failure; 20 in a row end the run like any other refusal.
     ``on_progress`` is called at most every half second, in this thread. ``stop``, SIGTERM and SIGINT (in the main
     thread) end the run: nothing new is handed out, what is in flight is finished and stored, and a signal is then
     delivered to its former handler; one that comes some seconds later abandons what is in flight, with an entry each,
@@ -85,7 +88,17 @@ def answer(
         total = len(requests)
     with ledger.writer() as writer:
         asking = Run(
-            iter(requests), writer, endpoint, concurrency, caps, retry or RetryPolicy(), timeout_s, total, run, spent
+            iter(requests),
+            writer,
+            endpoint,
+            concurrency,
+            caps,
+            retry or RetryPolicy(),
+            timeout_s,
+            total,
+            run,
+            spent,
+            proven,
         )
         with _signals(asking) as caught:
             asyncio.run(asking.go(on_progress, stop))

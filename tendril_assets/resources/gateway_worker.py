@@ -11,7 +11,9 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -40,6 +42,9 @@ _SAME_STOP_SECONDS = 3.0
 # So many requests in a row, each given up after all its attempts: the gateway or the model is down.
 _DOWN = 50
 _ABANDONED = Reply("error", Action.KEEP, detail="abandoned in flight", charged=True)
+# Statuses about the very body that was sent; from a model that has answered before, about this one's texts.
+_ABOUT_ONE = (400, 422)
+_REFUSED_IN_A_ROW = 20
 # One encoder for all: json.dumps builds one for each call that has options.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -63,10 +68,12 @@ class Run:
         total: int | None,
         run: str | None = None,
         spent: Spent | None = None,
+        proven: Collection[str] = (),
     ) -> None:
         self._requests, self._writer, self._endpoint, self._name = requests, writer, endpoint, run
         self._concurrency, self._policy, self._timeout_s = max(1, concurrency), policy, timeout_s
         self._prices = caps.prices
+        self._proven, self._refused = set(proven), Counter[str]()
         self._purse, self.tally, self._window = Purse(caps, spent), Tally(total), Window(self._concurrency)
         self._seen: set[str] = set()
         self._exhausted = False
@@ -233,7 +240,7 @@ class Run:
             self._writer.append(ask.entry(_ABANDONED, self._endpoint.api_key, self._name))
             raise
         ask.seconds = time.perf_counter() - started
-        reply = outcome.reply
+        reply = self._of_its_own(outcome.reply, str(ask.request.body.get("model")))
         is_stale = outcome.stale and ask.stale < STALE_TRIES
         ask.stale += is_stale
         self.tally.reconnected += is_stale
@@ -248,6 +255,18 @@ class Run:
         elif outcome.hopeless:
             self.halt(states.ERROR, stops.no_connection(reply, self._endpoint, ask.attempts))
         return reply, is_stale and self.reason is None
+
+    def _of_its_own(self, reply: Reply, model: str) -> Reply:
+        """A model that answers these very parameters refuses one text, not the run: that request fails alone, unless
+        one after the other does."""
+        if reply.status == "answered":
+            self._proven.add(model)
+            self._refused[model] = 0
+        elif reply.action is Action.REFUSED and reply.http_status in _ABOUT_ONE and model in self._proven:
+            self._refused[model] += 1
+            if self._refused[model] < _REFUSED_IN_A_ROW:
+                return replace(reply, action=Action.KEEP)
+        return reply
 
     def _book(self, ask: Ask, reply: Reply, counts: bool) -> None:
         self._purse.settle(ask.worst, reply.cost, reply.charged)

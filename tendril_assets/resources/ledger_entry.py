@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from json.encoder import encode_basestring
+from math import isfinite
 from typing import Any
 
 SCHEMA_VERSION = 2
@@ -30,7 +32,23 @@ LINE_FIELDS = (
     *("called_at", "detail", "reasoning_tokens", "cost_estimate", "reply_id", "repeat", "run"),
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
+
+
+def _count(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+def _amount(value: Decimal | None) -> str:
+    return "null" if value is None else f'"{value:f}"'
+
+
+def _moment(value: datetime) -> str:
+    moment = value if value.tzinfo is UTC else value.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[:26]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +105,21 @@ class LedgerEntry:
 
     def to_line(self, sequence: int) -> bytes:
         """The entry as one UTF-8 line with its newline. Lone surrogates become U+FFFD: UTF-8 has no form for them."""
-        text = _encode(
-            {
-                "v": SCHEMA_VERSION,
-                "sequence": sequence,
-                "request_key": self.request_key,
-                "purpose": self.purpose,
-                "model": self.model,
-                "answered_model": self.answered_model,
-                "provider": self.provider,
-                "status": self.status,
-                "http_status": self.http_status,
-                "finish_reason": self.finish_reason,
-                "content": self.content,
-                "prompt_tokens": self.prompt_tokens,
-                "completion_tokens": self.completion_tokens,
-                "cached_tokens": self.cached_tokens,
-                "cost": None if self.cost is None else format(self.cost, "f"),
-                "attempts": self.attempts,
-                "seconds": round(self.seconds, 6),
-                "called_at": self.called_at.astimezone(UTC).isoformat(timespec="microseconds")[:26],
-                "detail": None if self.detail is None else self.detail[:DETAIL_CHARACTERS],
-                "reasoning_tokens": self.reasoning_tokens,
-                "cost_estimate": None if self.cost_estimate is None else format(self.cost_estimate, "f"),
-                "reply_id": self.reply_id,
-                "repeat": self.repeat,
-                "run": self.run,
-            }
+        if not isfinite(self.seconds):
+            raise ValueError(f"seconds {self.seconds} is no length of time")
+        detail = None if self.detail is None else self.detail[:DETAIL_CHARACTERS]
+        # Written out, in the order of LINE_FIELDS: it is half of what an answer costs here, and a general encoder takes
+        # twice as long for it.
+        text = (
+            f'{{"v":{SCHEMA_VERSION},"sequence":{sequence},"request_key":{_text(self.request_key)},'
+            f'"purpose":{_text(self.purpose)},"model":{_text(self.model)},"answered_model":{_text(self.answered_model)},'
+            f'"provider":{_text(self.provider)},"status":"{self.status}","http_status":{_count(self.http_status)},'
+            f'"finish_reason":{_text(self.finish_reason)},"content":{_text(self.content)},'
+            f'"prompt_tokens":{_count(self.prompt_tokens)},"completion_tokens":{_count(self.completion_tokens)},'
+            f'"cached_tokens":{_count(self.cached_tokens)},"cost":{_amount(self.cost)},"attempts":{self.attempts},'
+            f'"seconds":{round(float(self.seconds), 6)!r},"called_at":"{_moment(self.called_at)}","detail":{_text(detail)},'
+            f'"reasoning_tokens":{_count(self.reasoning_tokens)},"cost_estimate":{_amount(self.cost_estimate)},'
+            f'"reply_id":{_text(self.reply_id)},"repeat":{_text(self.repeat)},"run":{_text(self.run)}}}'
         )
         try:
             return (text + "\n").encode()

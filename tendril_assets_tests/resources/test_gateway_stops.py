@@ -4,12 +4,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tendril_assets.errors import LedgerError
+from tendril_assets.errors import GatewayRefused, LedgerError
 from tendril_assets.resources import gateway_run
 from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, Progress, RetryPolicy, RunSummary, answer
 from tendril_assets.resources.ledger import Ledger, LedgerEntry
@@ -243,3 +243,47 @@ def test_states_are_told_apart() -> None:
     states = [gateway_run.COMPLETE, gateway_run.STOPPED, gateway_run.BUDGET, gateway_run.FAILURES, gateway_run.ERROR]
     assert len(set(states)) == 5
     assert [state.startswith("incomplete: ") for state in states] == [False, True, True, True, True]
+
+
+# A body that one model refuses
+
+
+def refusing(*refused: str, status: int = 400) -> Callable[[Call], Scripted]:
+    keys = set(refused)
+    return lambda call: Scripted(status) if call.body["messages"][-1]["content"] in keys else reply()
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_text_that_a_proven_model_refuses_fails_alone(tmp_path: Path, status: int) -> None:
+    with StubGateway(refusing("k7", "k8", status=status)) as gateway:
+        summary = ask(gateway, tmp_path, requests(20), concurrency=1)
+    assert (summary.state, summary.answered, summary.failed, summary.n_open) == ("incomplete: failures", 18, 2, 2)
+    assert summary.calls == 20
+    assert stored(tmp_path)["k7"].status == "error"
+    assert stored(tmp_path)["k7"].http_status == status
+
+
+def test_the_first_request_of_a_run_may_be_that_text_where_the_model_answered_before(tmp_path: Path) -> None:
+    with StubGateway(refusing("k0")) as gateway:
+        with pytest.raises(GatewayRefused):
+            ask(gateway, tmp_path, requests(3), concurrency=1)
+        assert len(gateway.calls) == 1
+        summary = ask(gateway, tmp_path, requests(3), concurrency=1, proven=("toy/model",))
+    assert (summary.answered, summary.failed) == (2, 1)
+
+
+def test_one_refusal_after_the_other_ends_the_run(tmp_path: Path) -> None:
+    with (
+        StubGateway(refusing(*(f"k{i}" for i in range(5, 100)))) as gateway,
+        pytest.raises(GatewayRefused, match="5 answers"),
+    ):
+        ask(gateway, tmp_path, requests(100), concurrency=1)
+    # 5 answers, then 20 refusals in a row.
+    assert len(gateway.calls) == 25
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_other_refusals_end_the_run_at_once(tmp_path: Path, status: int) -> None:
+    with StubGateway(refusing("k3", status=status)) as gateway, pytest.raises(GatewayRefused):
+        ask(gateway, tmp_path, requests(20), concurrency=1, proven=("toy/model",))
+    assert len(gateway.calls) == 4
