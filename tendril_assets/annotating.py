@@ -5,7 +5,7 @@ from pathlib import Path
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.files import replacing
-from tendril_assets.judging.annotator import FORMATS, annotation_sheet, annotator_document, rule_table
+from tendril_assets.judging.annotator import Format, annotation_sheet, annotator_document, rule_table
 from tendril_assets.judging.prompts import guideline_names, load_guideline, render
 from tendril_assets.resources.landing import find, read_table
 from tendril_assets.settings import Settings
@@ -27,9 +27,9 @@ def guideline_list() -> str:
     )
 
 
-def document(name: str, form: str) -> str:
+def document(name: str, form: Format) -> str:
     """The annotator's document of a guideline, as text or markdown."""
-    return annotator_document(load_guideline(name), next(known for known in FORMATS if known == form))
+    return annotator_document(load_guideline(name), form)
 
 
 def rule_of(name: str) -> str:

@@ -1,6 +1,7 @@
 """``tendril ledger``: check, compact and look into the replies that were paid for, and remove some for good."""
 
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -113,7 +114,7 @@ def remove(folder: Path, keys_file: IO[str]) -> None:
 @click.pass_obj
 def show(folder: Path, key: str) -> None:
     """Print every reply to the request KEY, the latest last."""
-    found = list(_open(folder).entries([key]))
+    found = list(_open(folder, read_only=True).entries([key]))
     if not found:
         console.print("no reply to this request")
         raise SystemExit(1)
@@ -121,13 +122,13 @@ def show(folder: Path, key: str) -> None:
         _print_entry(entry)
 
 
-def _open(folder: Path) -> "Ledger":
+def _open(folder: Path, *, read_only: bool = False) -> "Ledger":
     # polars and the readers take a while to load: only once they are needed.
     from tendril_assets.resources.ledger import Ledger
 
     if not folder.is_dir():
         raise LedgerError(f"there is no ledger in {folder} yet: a run that asks the gateway begins one")
-    return Ledger(folder)
+    return Ledger(folder, read_only=read_only)
 
 
 def _print_groups(report: "LedgerReport") -> None:
@@ -154,5 +155,6 @@ def _print_entry(entry: "LedgerEntry") -> None:
     for field in fields(entry):
         value = getattr(entry, field.name)
         if value is not None:
-            console.print(f"{field.name:<18}{value}", markup=False)
+            text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+            console.print(f"{field.name:<18}{text}", markup=False)
     console.print()

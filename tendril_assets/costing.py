@@ -8,14 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.assets.judge_in_use import system_in_use
-from tendril_assets.assets.judging import CALIBRATION
-from tendril_assets.assets.judging import REQUESTS as JUDGE
-from tendril_assets.assets.queries import REQUESTS as SUMMARIES
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.judging.budget import SIZES, Estimate, estimate
 from tendril_assets.judging.parse import latest_calls
 from tendril_assets.judging.prompts import Guideline, render
+from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, HAND_OVERS, JUDGE, NEEDED
 from tendril_assets.judging.systems import system_named
 from tendril_assets.judging.token_rates import OBSERVED, Rates, cache_rule, rates
 from tendril_assets.queries.generation import OPEN, choose_summaries, load_summary_prompt
@@ -55,11 +53,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Costing:
-    """``missing``: steps whose requests are not written yet. ``lines`` are in the order in which a run asks."""
+    """``missing``: hand-over files that are not written yet, by the step that writes each. ``lines`` are in the order in
+    which a run asks."""
 
     collection: str
     lines: tuple[Line, ...]
-    missing: tuple[str, ...]
+    missing: dict[str, str]
     prices: PriceList
 
 
@@ -67,26 +66,35 @@ def open_costs(settings: Settings, collection: str) -> Costing:
     """The estimate of everything the collection's steps have still to ask.
 
     Raises:
-        SettingsError: no step has written its requests yet, or the price table is malformed.
+        SettingsError: no step has written its requests yet, the calibration's are of another specification, or the price
+            table is malformed.
         LedgerError: the ledger holds a damaged line.
     """
     spec = collection_spec(collection, settings.profile)
     artifacts = Artifacts(root=str(settings.artifacts))
-    paths = {name: artifacts.exchange(collection, name) for name in (SUMMARIES, CALIBRATION, JUDGE)}
-    missing = tuple(name for name, path in paths.items() if not path.is_file())
-    if JUDGE in missing:
-        raise SettingsError(
-            f"no judge requests of {collection} yet: run `tendril run {collection}_candidates` first; all it pays for are "
-            "the summaries the queries are worded with"
-        )
-    keys = pl.concat([pl.scan_parquet(path).select("request_key") for path in paths.values() if path.is_file()])
+    paths = {purpose: artifacts.exchange(collection, HAND_OVERS[purpose].file) for purpose in NEEDED}
+    written = {purpose: path for purpose, path in paths.items() if path.is_file()}
+    if not written:
+        raise SettingsError(f"no requests of {collection} yet: {_first_step(spec)}")
+    missing = {HAND_OVERS[purpose].step: HAND_OVERS[purpose].file for purpose in NEEDED if purpose not in written}
+    keys = pl.concat([pl.scan_parquet(path).select("request_key") for path in written.values()])
     calls = _answers(settings.ledger, keys.collect()["request_key"].unique())
-    written = [(name, path) for name, path in paths.items() if path.is_file()]
-    asked = _once(part for name, path in written for part in _asked(spec, artifacts, name, path, calls))
+    asked = _once(part for purpose, path in written.items() for part in _asked(spec, artifacts, purpose, path, calls))
     observed = [_observed(part, calls) for part in asked]
     prices = read_price_list(settings.base_url, settings.api_key, settings.price_table, datetime.now(UTC).date())
     lines = tuple(_line(part, asked, observed, prices, settings.concurrency) for part in asked if part.open.height)
     return Costing(collection, lines, missing, prices)
+
+
+def _first_step(spec: CollectionSpec) -> str:
+    """What writes the first requests, and what that costs."""
+    job = f"`tendril run {spec.collection}_candidates`"
+    if not spec.judge.calibration.decides:
+        return f"run {job} first; all it pays for are the summaries the queries are worded with"
+    return (
+        f"materialise {spec.collection}/{HAND_OVERS[CALIBRATION].step} first, which pays for nothing. The calibration "
+        f"decides who judges, so {job} pays for it, and for the summaries the queries are worded with"
+    )
 
 
 def _once(parts: Iterable[Asked]) -> list[Asked]:
@@ -106,20 +114,22 @@ def _answers(ledger: Path, keys: pl.Series) -> pl.DataFrame:
     return latest_calls(calls, FINAL_STATUSES)
 
 
-def _asked(spec: CollectionSpec, artifacts: Artifacts, name: str, path: Path, calls: pl.DataFrame) -> Iterator[Asked]:
-    if name == SUMMARIES:
+def _asked(
+    spec: CollectionSpec, artifacts: Artifacts, purpose: str, path: Path, calls: pl.DataFrame
+) -> Iterator[Asked]:
+    if purpose == AREA_SUMMARY:
         yield _summaries(spec, pl.read_parquet(path), calls)
         return
-    scan, step = pl.scan_parquet(path), "judge" if name == JUDGE else "calibration"
-    if "system" in scan.collect_schema():
-        names = scan.select("system").unique().collect()["system"].sort()
-        parts = [(system_named(spec.judge, system), scan.filter(pl.col("system") == system)) for system in names]
-    else:
+    scan = pl.scan_parquet(path)
+    if purpose == JUDGE:
         parts = [(system_in_use(artifacts, spec), scan)]
+    else:
+        names, step = scan.select("system").unique().collect()["system"].sort(), HAND_OVERS[purpose].step
+        parts = [(system_named(spec.judge, name, step), scan.filter(pl.col("system") == name)) for name in names]
     for system, rows in parts:
         sizes = _judged_sizes(rows, system.guideline)
         waiting = sizes.join(calls.select("request_key"), on="request_key", how="anti", maintain_order="left")
-        yield Asked(step, "verdict", system.llm, system.guideline.language, sizes, waiting, system.guideline.name)
+        yield Asked(purpose, "verdict", system.llm, system.guideline.language, sizes, waiting, system.guideline.name)
 
 
 def _judged_sizes(rows: pl.LazyFrame, guideline: Guideline) -> pl.DataFrame:
@@ -149,7 +159,7 @@ def _summaries(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame
     sizes = pl.DataFrame(rows, schema={"request_key": pl.String(), **SIZES}, orient="row")
     chosen = choose_summaries(requests, calls, llm.model, max_words).filter(pl.col("status") == OPEN)
     waiting = sizes.join(chosen, on="request_key", how="semi", maintain_order="left")
-    return Asked("area_summary", "summary", llm, spec.release.language, sizes, waiting)
+    return Asked(AREA_SUMMARY, "summary", llm, spec.release.language, sizes, waiting)
 
 
 def _observed(part: Asked, calls: pl.DataFrame) -> pl.DataFrame:
@@ -157,13 +167,13 @@ def _observed(part: Asked, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _line(part: Asked, asked: list[Asked], observed: list[pl.DataFrame], prices: PriceList, in_flight: int) -> Line:
-    def where(**same: bool) -> pl.DataFrame:
+    def where(*, effort: bool = False, step: bool = False) -> pl.DataFrame:
         chosen = [
             frame
             for other, frame in zip(asked, observed, strict=True)
             if (other.kind, other.llm.model) == (part.kind, part.llm.model)
-            and (not same.get("effort") or other.llm.reasoning_effort == part.llm.reasoning_effort)
-            and (not same.get("step") or other.step == part.step)
+            and (not effort or other.llm.reasoning_effort == part.llm.reasoning_effort)
+            and (not step or other.step == part.step)
         ]
         return pl.concat(chosen)
 

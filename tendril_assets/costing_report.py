@@ -24,10 +24,12 @@ def show_estimate(settings: Settings, collection: str, console: Console, *, as_j
         return
     open_requests = sum(step.requests for step in steps)
     console.print(f"{collection}: {open_requests:,} open requests to ask", highlight=False)
-    for name in costing.missing:
-        console.print(f"{name}: not written yet, so it is in none of the figures", markup=False)
+    for step, name in costing.missing.items():
+        writer = "" if step == name else f" ({collection}/{step} writes it)"
+        console.print(f"{name}: not written yet, so it is in none of the figures{writer}", markup=False)
     if not open_requests:
-        console.print("nothing is open, so nothing has to be paid")
+        known = " of what is written" if costing.missing else ""
+        console.print(f"nothing is open{known}, so nothing has to be paid{known and ' for it'}")
         return
     console.print(_table(costing, total(steps)))
     for text in (*_bases(costing), *_caps(costing, stops, settings)):
@@ -110,7 +112,7 @@ def _caps(costing: Costing, stops: list[Stop], settings: Settings) -> list[str]:
 def _document(costing: Costing, stops: list[Stop]) -> dict[str, Any]:
     return {
         "collection": costing.collection,
-        "not_written_yet": list(costing.missing),
+        "not_written_yet": list(costing.missing.values()),
         "steps": [
             {
                 "step": line.asked.step,

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from tendril_assets.defs import collection_files, collection_spec, require_profile
 from tendril_assets.errors import TendrilError
+from tendril_assets.judging.prices import OLD_AFTER_DAYS, load_price_table
 from tendril_assets.resources.detector import detector_state
 from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
@@ -34,6 +36,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
         ("anonymiser", lambda: _check_anonymisers(settings.profile)),
         ("ledger", lambda: _check_ledger(settings.ledger)),
         ("gateway", lambda: _check_gateway(settings)),
+        ("prices", lambda: _check_prices(settings.price_table)),
     ]
     sound = True
     for name, check in checks:
@@ -100,6 +103,15 @@ def _check_ledger(folder: Path) -> str:
         )
     again = f", {report.answered_twice:,} of them a second time" if report.answered_twice else ""
     return f"{report.entries:,} replies{again} in {report.segments + report.compacted} files, all readable"
+
+
+def _check_prices(path: Path | None) -> str:
+    table, today = load_price_table(path), datetime.now(UTC).date()
+    old = f"; older than {OLD_AFTER_DAYS} days, so compare it with what is charged now" if table.is_old(today) else ""
+    return (
+        f"{path or 'table of the package'} of {table.date}, {(today - table.date).days:,} days old, {len(table.prices)} "
+        f"models ({table.source}){old}"
+    )
 
 
 def _check_packages() -> str:

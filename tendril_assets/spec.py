@@ -200,7 +200,8 @@ class QuerySpec(Part):
 class DriftSpec(Part):
     """The drift check: how many answered requests are asked again, and how far the new grades may lie from the old.
 
-    ``sample`` is shared out evenly among the grades, so that rare ones are in it; ``judging.drift`` says how.
+    ``sample`` is shared out evenly among the grades, so that rare ones are in it; the figures weigh each former grade by its
+    share among all graded requests. ``judging.drift`` says how, and why.
     """
 
     sample: int = Field(200, ge=1, description="requests asked again in each round")

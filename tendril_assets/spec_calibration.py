@@ -12,6 +12,12 @@ from tendril_assets.spec_base import Effort, LLMSpec, Part
 Statistic = Literal["kappa", "kappa_quadratic"]
 Scale = Literal["graded", "binary"]
 Levels = Literal["mean", "each", "all"]
+_STATISTICS: dict[Statistic, str] = {
+    "kappa": "Cohen's kappa",
+    "kappa_quadratic": "Cohen's kappa with quadratic weights",
+}
+_SCALES: dict[Scale, str] = {"graded": "0/1/2", "binary": "relevant or not"}
+_LEVELS: dict[Levels, str] = {"mean": "mean over the levels", "each": "lowest level", "all": "all levels together"}
 
 
 class FigureSpec(Part):
@@ -23,6 +29,13 @@ class FigureSpec(Part):
     statistic: Statistic = "kappa"
     scale: Scale = "graded"
     levels: Levels = "mean"
+
+    @property
+    def in_words(self) -> str:
+        """The figure as reasons, cards and reports name it."""
+        return (
+            f"{_STATISTICS[self.statistic]} against the curated grades ({_SCALES[self.scale]}, {_LEVELS[self.levels]})"
+        )
 
 
 class AcceptanceSpec(FigureSpec):
@@ -44,6 +57,10 @@ class AcceptanceSpec(FigureSpec):
     max_failures: float | None = Field(None, ge=0, le=1, description="largest share of pairs asked and left ungraded")
     min_pairs: int = Field(100, ge=1, description="pairs with both grades, in the smallest level that counts")
     stack: Literal["any", "recorded", "one"] = "any"
+
+    @property
+    def in_words(self) -> str:
+        return ("lower end of the interval of " if self.bound == "low" else "") + super().in_words
 
 
 class ChoiceSpec(FigureSpec):
@@ -86,6 +103,11 @@ class CalibrationSpec(Part):
     def _is_consistent(self) -> "CalibrationSpec":
         if self.apply == "chosen" and self.acceptance is None:
             raise ValueError("judge.calibration: apply 'chosen' needs an acceptance, declared before the data")
+        if self.refuse and self.apply == "chosen":
+            raise ValueError(
+                "judge.calibration: refuse is about the declared judge, which apply 'chosen' does not use; leave refuse out: "
+                "where the rule picks no judge, nothing is asked"
+            )
         if self.refuse and self.acceptance is None:
             raise ValueError("judge.calibration: refuse needs an acceptance to refuse by")
         if self.acceptance and self.acceptance.min_repeat is not None and self.repeats < 2:

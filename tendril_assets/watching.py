@@ -1,7 +1,7 @@
 """What ``tendril status`` prints: asking steps, requests, ledger and tables of a collection; reads only.
 
 It looks from another process while a run is going on. The asking steps come from their progress files, the rest from
-the ledger and the warehouse; where one of them cannot be read, it says so and shows the others.
+the ledger and the warehouse; what cannot be read is said, and the rest shown.
 """
 
 import json
@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import polars as pl
 from rich.console import Console
@@ -20,7 +21,8 @@ from rich.table import Table
 
 from tendril_assets.asking_display import asking_bar, told
 from tendril_assets.defs import collection_spec
-from tendril_assets.errors import LedgerError, WarehouseError
+from tendril_assets.errors import TendrilError
+from tendril_assets.judging.purposes import AREA_SUMMARY, HAND_OVERS
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, read_standings
 from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
@@ -32,13 +34,7 @@ from tendril_assets.tables import TABLES
 WAIT_S = 3.0
 POLL_S = 0.5
 LINE_SECONDS = 5.0
-# Hand-over files with requests. A summary is asked a second time only where the first came too long.
-_REQUESTS = {
-    "judge": "judge_requests",
-    "calibration": "calibration_requests",
-    "area_summary": "summary_requests",
-    "drift": "drift_requests",
-}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,20 +52,23 @@ class Asked:
 class Status:
     """``tables``: rows by table. ``requests``: by purpose, how many the collection has and how many are open.
 
-    ``unread``: what could not be read, with the reason.
+    ``unread``: what could not be read, with the reason; ``asked`` or ``tables`` is then None, as ``tables`` is where there
+    is no warehouse yet.
     """
 
     collection: str
     home: str
     asking: tuple[Standing, ...]
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[Asked, ...] | None = ()
     requests: dict[str, tuple[int, int]] = field(default_factory=dict)
     tables: dict[str, int] | None = None
     unread: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; money as decimal text."""
-        asked = [asdict(row) | {"cost": format(row.cost, "f")} for row in self.asked]
+        asked = None
+        if self.asked is not None:
+            asked = [asdict(row) | {"cost": format(row.cost, "f")} for row in self.asked]
         steps = [s.to_json() | {"goes_on": s.goes_on(), "was_cut_off": s.was_cut_off()} for s in self.asking]
         requests = {name: {"requests": n, "open": n_open} for name, (n, n_open) in self.requests.items()}
         return {**asdict(self), "asking": steps, "asked": asked, "requests": requests}
@@ -79,17 +78,21 @@ def read_status(settings: Settings, collection: str) -> Status:
     """Look at everything once. Raises SettingsError for an unknown collection, and nothing for what cannot be read."""
     collection_spec(collection, settings.profile)
     unread: list[str] = []
-    asked, requests = _of(lambda: _ledger(settings, collection), LedgerError, unread) or ((), {})
-    tables = _of(lambda: _tables(settings, collection), WarehouseError, unread)
+    entries = _of(lambda: _entries(settings), unread)
+    asked = (
+        None if entries is None else tuple(_asked(name, rows) for (name,), rows in sorted(entries.group_by("purpose")))
+    )
+    requests = {} if entries is None else _requests(settings, collection, entries, unread)
+    tables = _of(lambda: _tables(settings, collection), unread)
     return Status(
         collection, str(settings.home), tuple(_standings(settings, collection)), asked, requests, tables, tuple(unread)
     )
 
 
-def _of(read: Callable[[], Any], trouble: type[Exception], unread: list[str]) -> Any:
+def _of(read: Callable[[], T], unread: list[str]) -> T | None:
     try:
         return read()
-    except trouble as error:
+    except (TendrilError, OSError) as error:
         unread.append(str(error))
         return None
 
@@ -108,21 +111,29 @@ def _tables(settings: Settings, collection: str) -> dict[str, int] | None:
     return dict(warehouse.frame(collection, statement, "status", s=collection).iter_rows())
 
 
-def _ledger(settings: Settings, collection: str) -> tuple[tuple[Asked, ...], dict[str, tuple[int, int]]]:
-    if not settings.ledger.is_dir():
-        return (), {}
+def _entries(settings: Settings) -> pl.DataFrame:
     ledger = Ledger(settings.ledger, read_only=True)
-    entries = ledger.frame(columns=("request_key", "purpose", "status", "cost", "sequence"))
+    return ledger.frame(columns=("request_key", "purpose", "status", "cost", "sequence"))
+
+
+def _requests(
+    settings: Settings, collection: str, entries: pl.DataFrame, unread: list[str]
+) -> dict[str, tuple[int, int]]:
+    """By purpose, how many requests were handed over and how many of them are open."""
     artifacts = Artifacts(root=str(settings.artifacts))
     answered = entries.filter(pl.col("status").is_in(FINAL_STATUSES)).select("request_key").unique()
     requests = {}
-    for purpose, name in _REQUESTS.items():
-        if artifacts.exchange(collection, name).exists():
-            wanted = artifacts.read_frame(collection, name)
-            wanted = wanted.filter(pl.col("attempt") == 1) if "attempt" in wanted.columns else wanted
+    for purpose, handed in HAND_OVERS.items():
+        if not artifacts.exchange(collection, handed.file).exists():
+            continue
+        # A summary is asked a second time only where the first came too long.
+        columns = ["request_key", "attempt"] if purpose == AREA_SUMMARY else ["request_key"]
+        wanted = _of(partial(artifacts.read_frame, collection, handed.file, columns), unread)
+        if wanted is not None:
+            wanted = wanted.filter(pl.col("attempt") == 1) if "attempt" in columns else wanted
             wanted = wanted.select("request_key").unique()
             requests[purpose] = wanted.height, wanted.join(answered, on="request_key", how="anti").height
-    return tuple(_asked(purpose, rows) for (purpose,), rows in sorted(entries.group_by("purpose"))), requests
+    return requests
 
 
 def _asked(purpose: str, entries: pl.DataFrame) -> Asked:
@@ -144,19 +155,19 @@ def show_status(settings: Settings, collection: str, console: Console) -> None:
     status = read_status(settings, collection)
     for standing in status.asking:
         console.print(told(standing), markup=False)
-    if status.tables is None and not status.unread:
+    if not settings.warehouse.exists():
         console.print(f"no warehouse at {settings.warehouse} yet: run tendril demo, or tendril run", markup=False)
     elif status.tables is not None:
         console.print(_table_of(status, settings))
-    for asked in status.asked:
+    for asked in status.asked or ():
         failed = ", ".join(f"{n:,} {name}" for name, n in asked.failed.items())
         unknown = f", {asked.cost_unknown:,} replies of unknown cost" if asked.cost_unknown else ""
         console.print(
             f"ledger, {asked.purpose}: {asked.answered:,} requests answered, {sum(asked.failed.values()):,} failed"
-            f"{f' ({failed})' if failed else ''}, {asked.cost} USD named{unknown}",
+            f"{f' ({failed})' if failed else ''}, {asked.cost:f} USD named{unknown}",
             markup=False,
         )
-    if not status.asked and not status.unread:
+    if status.asked == ():
         console.print("ledger: none yet")
     for purpose, (n, n_open) in status.requests.items():
         console.print(f"{purpose} requests: {n:,}, of which open: {n_open:,}")
@@ -200,7 +211,9 @@ def watch_asking(settings: Settings, collection: str, console: Console, *, as_js
             standing = latest()
     if standing is not None:
         _tell(standing, console, as_json=as_json)
-    elif not as_json:
+    elif as_json:
+        _write_json(None)
+    else:
         console.print(f"{collection}: no step has asked the gateway yet")
 
 
@@ -211,6 +224,6 @@ def _tell(standing: Standing, console: Console, *, as_json: bool) -> None:
         console.print(told(standing), markup=False)
 
 
-def _write_json(value: dict[str, Any]) -> None:
+def _write_json(value: dict[str, Any] | None) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
     sys.stdout.flush()

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from tendril_assets import costing
 from tendril_assets.costing import Costing, open_costs
 from tendril_assets.costing_report import show_estimate
 from tendril_assets.defs import collection_spec
@@ -26,6 +27,7 @@ from tendril_assets.queries.generation import load_summary_prompt, summary_reque
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.sandbox.gateway import StandInGateway
 from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec, JudgeSpec
 from tendril_assets_tests.resources.entries import entry, write
 
 COLLECTION = "tenders"
@@ -35,6 +37,12 @@ FACTORY, GUIDELINE = RequestFactory(LLM), load_guideline(SPEC.judge.guideline)
 QUERIES = pl.DataFrame({"query_id": ["q1", "q2"], "text": ["Holz aus Wäldern", "Strom"]})
 PASSAGES = pl.DataFrame({"passage_id": [f"p{i:02}" for i in range(40)], "text": [f"Käse {i:02}" for i in range(40)]})
 AREAS = pl.DataFrame({"area": ["a", "b"], "title": ["Holz", "Strom"], "text": ["Vom Holz.", "Vom Strom."]})
+
+CALIBRATED = pl.DataFrame(
+    [(f"c{i}", "x", "Strom", f"Käse {i:02}") for i in range(30)],
+    schema=["query_id", "passage_id", "query_text", "passage_text"],
+    orient="row",
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +80,8 @@ def home(tmp_path: Path, gateway: StandInGateway) -> Home:
     return Home(tmp_path, gateway.base_url)
 
 
-def by_step(costing: Costing) -> dict[str, Estimate]:
-    return {line.asked.step: line.estimate for line in costing.lines}
+def by_step(priced: Costing) -> dict[str, Estimate]:
+    return {line.asked.step: line.estimate for line in priced.lines}
 
 
 def shown(home: Home, *, as_json: bool = False, **env: str) -> str:
@@ -94,13 +102,13 @@ def test_sizes_are_those_of_the_rendered_messages(home: Home) -> None:
 
 
 def test_what_is_open_is_counted_by_step_and_priced_by_whoever_knows(home: Home, gateway: StandInGateway) -> None:
-    costing = open_costs(home.settings(), COLLECTION)
-    steps = by_step(costing)
+    priced = open_costs(home.settings(), COLLECTION)
+    steps = by_step(priced)
     assert {step: figure.requests for step, figure in steps.items()} == {"area_summary": 2, "judge": 80}
-    assert costing.missing == ("calibration_requests",)
-    assert costing.prices.source(LLM.model).startswith(f"price list of {gateway.base_url}")
-    assert costing.prices.source(SPEC.queries.summary.model).startswith("price table of ")
-    assert costing.prices.of(LLM.model) == Prices(Decimal("1e-7"), Decimal("4e-7"), cached=Decimal("1e-8"))
+    assert priced.missing == {"calibration_requests": "calibration_requests"}
+    assert priced.prices.source(LLM.model).startswith(f"price list of {gateway.base_url}")
+    assert priced.prices.source(SPEC.queries.summary.model).startswith("price table of ")
+    assert priced.prices.of(LLM.model) == Prices(Decimal("1e-7"), Decimal("4e-7"), cached=Decimal("1e-8"))
     judge = steps["judge"]
     assert judge.usd is not None
     assert judge.completion.bound == 80 * LLM.max_tokens
@@ -120,11 +128,11 @@ def test_answered_requests_cost_nothing_more_and_give_the_rates(home: Home) -> N
     answered = home.requests["request_key"].head(60)
     home.answer(answered, model=LLM.model, prompt_tokens=150, completion_tokens=3, cached_tokens=50)
     home.answer(home.requests["request_key"].slice(60, 1), status="error")
-    costing = open_costs(home.settings(), COLLECTION)
-    line = next(line for line in costing.lines if line.asked.step == "judge")
+    priced = open_costs(home.settings(), COLLECTION)
+    line = next(line for line in priced.lines if line.asked.step == "judge")
     assert line.estimate.requests == 20
-    characters = home.requests["prompt_characters"].head(60).mean()
-    assert isinstance(characters, float)
+    texts = home.requests.select("query_text", "passage_text").head(60).rows()
+    characters = sum(len(message["content"]) for pair in texts for message in render(GUIDELINE, *pair)) / 60
     assert line.rates.characters.expected == pytest.approx(1000 * characters / 150, abs=1)
     assert line.rates.completion.expected == 3000
     # With 64 in flight 60 replies say nothing of a warm cache; with one they do.
@@ -132,7 +140,7 @@ def test_answered_requests_cost_nothing_more_and_give_the_rates(home: Home) -> N
     alone = open_costs(home.settings(TENDRIL_CONCURRENCY="1"), COLLECTION).lines
     assert next(line for line in alone if line.asked.step == "judge").rates.cache_replies == 60
     # A writer's replies say nothing of a judge's, nor the other way round.
-    assert next(line for line in costing.lines if line.asked.step == "area_summary").rates.prompt_replies == 0
+    assert next(line for line in priced.lines if line.asked.step == "area_summary").rates.prompt_replies == 0
 
 
 def test_a_summary_that_came_too_long_is_asked_for_once_more(home: Home) -> None:
@@ -143,21 +151,18 @@ def test_a_summary_that_came_too_long_is_asked_for_once_more(home: Home) -> None
 
 
 def test_each_system_of_the_calibration_has_a_line_and_shared_requests_are_paid_once(home: Home) -> None:
-    pairs = pl.DataFrame(
-        [(f"c{i}", "x", "Strom", f"Käse {i:02}") for i in range(30)],
-        schema=["query_id", "passage_id", "query_text", "passage_text"],
-        orient="row",
-    )
     systems = systems_of(SPEC.judge)
-    requests = calibration_requests(pairs, systems, SPEC.judge.calibration.model_copy(update={"repeats": 1}), SPEC.seed)
+    requests = calibration_requests(
+        CALIBRATED, systems, SPEC.judge.calibration.model_copy(update={"repeats": 1}), SPEC.seed
+    )
     Artifacts(root=str(home.settings().artifacts)).write_frame(COLLECTION, "calibration_requests", requests)
-    costing = open_costs(home.settings(), COLLECTION)
-    calibration = [line for line in costing.lines if line.asked.step == "calibration"]
-    assert costing.missing == ()
+    priced = open_costs(home.settings(), COLLECTION)
+    calibration = [line for line in priced.lines if line.asked.step == "calibration"]
+    assert priced.missing == {}
     assert [line.asked.llm for line in calibration] == [system.llm for system in systems]
     assert all(line.estimate.requests == 30 for line in calibration)
     # The declared judge is among the systems, and 30 of its 80 requests are these.
-    assert by_step(costing)["judge"].requests == 50
+    assert by_step(priced)["judge"].requests == 50
 
 
 def test_the_table_says_what_it_rests_on_and_where_caps_stop(home: Home) -> None:
@@ -203,7 +208,50 @@ def test_nothing_open_costs_nothing(home: Home) -> None:
     assert "nothing is open" in text
 
 
+def deciding(monkeypatch: pytest.MonkeyPatch, **calibration: Any) -> CollectionSpec:
+    """The collection, with a calibration that decides who judges, or whether anyone does."""
+    judge = SPEC.judge.model_dump()
+    changed = {**judge, "calibration": {**judge["calibration"], "acceptance": {}, **calibration}}
+    chosen = SPEC.model_copy(update={"judge": JudgeSpec.model_validate(changed)})
+    monkeypatch.setattr(costing, "collection_spec", lambda name, profile: chosen)
+    return chosen
+
+
 def test_before_the_requests_are_written_it_says_what_to_run(tmp_path: Path) -> None:
     settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
-    with pytest.raises(SettingsError, match=f"tendril run {COLLECTION}_candidates"):
+    with pytest.raises(
+        SettingsError, match=f"tendril run {COLLECTION}_candidates` first; all it pays for are the summ"
+    ):
         open_costs(settings, COLLECTION)
+
+
+@pytest.mark.parametrize("how", [{"apply": "chosen"}, {"refuse": True}])
+def test_where_the_calibration_decides_the_step_named_first_pays_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gateway: StandInGateway, how: dict[str, Any]
+) -> None:
+    chosen = deciding(monkeypatch, **how)
+    env = {"TENDRIL_HOME": str(tmp_path), "TENDRIL_LLM_BASE_URL": gateway.base_url, "TENDRIL_LLM_API_KEY": "k"}
+    settings = Settings.from_env(env)
+    with pytest.raises(SettingsError, match=f"materialise {COLLECTION}/calibration_requests first") as raised:
+        open_costs(settings, COLLECTION)
+    assert "all it pays for" not in str(raised.value)
+    # With the requests of the calibration alone there is an estimate, before anything is paid.
+    requests = calibration_requests(CALIBRATED, systems_of(chosen.judge), chosen.judge.calibration, chosen.seed)
+    Artifacts(root=str(settings.artifacts)).write_frame(COLLECTION, "calibration_requests", requests)
+    found = open_costs(settings, COLLECTION)
+    assert {line.asked.step for line in found.lines} == {"calibration"}
+    assert found.missing == {"summary_requests": "summary_requests", "candidates": "judge_requests"}
+    stream = io.StringIO()
+    show_estimate(settings, COLLECTION, Console(file=stream, width=200))
+    assert (
+        f"judge_requests: not written yet, so it is in none of the figures ({COLLECTION}/candidates"
+        in stream.getvalue()
+    )
+
+
+def test_requests_of_a_system_that_is_gone_name_the_free_step(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = calibration_requests(CALIBRATED, systems_of(SPEC.judge), SPEC.judge.calibration, SPEC.seed)
+    Artifacts(root=str(home.settings().artifacts)).write_frame(COLLECTION, "calibration_requests", requests)
+    deciding(monkeypatch, models=["other/judge"])
+    with pytest.raises(SettingsError, match="materialise calibration_requests again"):
+        open_costs(home.settings(), COLLECTION)

@@ -1,3 +1,5 @@
+from datetime import UTC, date, datetime
+
 import pytest
 from rich.console import Console
 
@@ -46,3 +48,23 @@ def test_the_gateway_is_asked_as_a_run_asks_it(monkeypatch, tmp_path, status: in
 def test_a_gateway_without_a_key_or_without_a_server_is_a_problem(monkeypatch, tmp_path) -> None:
     assert "set TENDRIL_LLM_API_KEY" in gateway_line(monkeypatch, tmp_path, "http://127.0.0.1:9/v1", "")
     assert gateway_line(monkeypatch, tmp_path, "http://127.0.0.1:9/v1").startswith("problem")
+
+
+def prices_line(tmp_path, **env: str) -> str:
+    console = Console(width=500, record=True, force_terminal=False)
+    show_doctor(Settings.from_env({"TENDRIL_HOME": str(tmp_path), **env}), console)
+    (line,) = [line for line in console.export_text().splitlines() if "prices:" in line]
+    return line
+
+
+def test_the_price_table_is_told_with_its_date_age_and_source(tmp_path) -> None:
+    table = tmp_path / "prices.yaml"
+    table.write_text("date: 2020-01-01\nsource: a list\nusd_per_million_tokens: {}\n", encoding="utf-8")
+    days = (datetime.now(UTC).date() - date(2020, 1, 1)).days
+    line = prices_line(tmp_path, TENDRIL_PRICES=str(table))
+    assert line.startswith(
+        f"ok      prices: {table} of 2020-01-01, {days:,} days old, 0 models (a list); older than 90 days"
+    )
+    assert prices_line(tmp_path).startswith("ok      prices: table of the package of 20")
+    table.write_text("date: May\n", encoding="utf-8")
+    assert prices_line(tmp_path, TENDRIL_PRICES=str(table)).startswith("problem prices: the price table ")

@@ -84,6 +84,13 @@ def test_a_sheet_that_is_there_is_never_written_over(landing, tmp_path):
     [
         (["de_tiny"], "has: de_long"),
         (["--rule"], "of which guideline?"),
+        (["--annotator", "anna"], "of which guideline?"),
+        (["--format", "text"], "of which guideline?"),
+        (["--collection", "tenders"], "of which guideline?"),
+        (["de_short", "--annotator", "anna"], "--annotator is of the sheet: add --sheet FILE"),
+        (["de_short", "--collection", "tenders"], "--collection is of the sheet: add --sheet FILE"),
+        (["de_short", "--rule", "--format", "text"], "--format is of the document"),
+        (["de_short", "--sheet", "x.csv", "--format", "text"], "--format is of the document"),
         (["de_short", "--sheet", "x.csv", "--collection", "nothing"], "no collection 'nothing'"),
     ],
 )

@@ -123,3 +123,14 @@ def test_doctor_names_what_is_damaged(folder: Path, capsys: pytest.CaptureFixtur
     path.write_bytes(b"no entry\n" + path.read_bytes())
     show_doctor(settings, Console(soft_wrap=True))
     assert f"problem ledger: {folder}: {path.name}, line 1: " in capsys.readouterr().out
+
+
+def test_show_writes_nothing_and_no_exponent(folder: Path) -> None:
+    write(folder, entry("a", cost=Decimal("1E-7")))
+    (path,) = segments(folder)
+    torn = path.read_bytes() + b'{"v":2'
+    path.write_bytes(torn)
+    done = run("show", "a")
+    assert done.exit_code == 0, done.output
+    assert "cost              0.0000001\n" in done.output
+    assert path.read_bytes() == torn, "repairing is for those who write"

@@ -11,6 +11,7 @@ from tendril_assets.spec_calibration import CalibrationSpec
     [
         ({"apply": "chosen"}, "apply 'chosen' needs an acceptance"),
         ({"refuse": True}, "refuse needs an acceptance"),
+        ({"refuse": True, "apply": "chosen", "acceptance": {}}, "refuse is about the declared judge"),
         ({"acceptance": {"min_repeat": 0.7}}, "min_repeat needs repeats of at least 2"),
         ({"models": [{"model": "m", "reasoning_effort": "low"}]}, "the efforts are a list of their own"),
         ({"efforts": ["low", "low"]}, "efforts: an entry occurs twice"),

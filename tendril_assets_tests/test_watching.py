@@ -223,3 +223,46 @@ def test_the_bar_of_a_terminal_holds_every_figure() -> None:
     ):
         assert figure in text
     assert "ended with 600 requests open (incomplete: budget" in told(standing.ended("incomplete: budget"))
+
+
+def test_a_damaged_hand_over_file_hides_nothing_else(settings: Settings) -> None:
+    artifacts = Artifacts(root=str(settings.artifacts))
+    artifacts.exchange(DEFAULT_COLLECTION, "judge_requests").write_bytes(b"no Parquet")
+    artifacts.write_frame(DEFAULT_COLLECTION, "calibration_requests", pl.DataFrame({"another": ["shape"]}))
+    status = watching.read_status(settings, DEFAULT_COLLECTION)
+    assert status.requests == {"area_summary": (1, 0)}
+    assert len(status.unread) == 2
+    text = shown(settings)
+    assert text.count("not shown: ") == 2
+    assert "judge_requests.parquet is damaged" in text
+    assert "ledger, judge: 2 requests answered" in text
+    assert "sampled_projects" in text
+
+
+def test_what_is_not_there_yet_is_said_beside_what_cannot_be_read(tmp_path: Path) -> None:
+    settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
+    settings.ledger.write_text("in the way")
+    text = shown(settings)
+    assert "no warehouse at" in text
+    assert "ledger: none yet" not in text
+    assert "the ledger needs a folder" in text
+    assert watching.read_status(settings, DEFAULT_COLLECTION).to_json()["asked"] is None
+    settings.ledger.unlink()
+    settings.warehouse.write_bytes(b"no database")
+    text = shown(settings)
+    assert "ledger: none yet" in text
+    assert "no warehouse at" not in text
+    assert "not shown" in text
+
+
+def test_costs_are_never_shown_with_an_exponent(settings: Settings) -> None:
+    with Ledger(settings.ledger).writer() as writer:
+        now = datetime.now(UTC)
+        writer.append(LedgerEntry("d1", "drift", "toy/judge", "answered", 1, 0.1, now, cost=Decimal("1E-7")))
+    assert "ledger, drift: 1 requests answered, 0 failed, 0.000000100 USD named" in shown(settings)
+
+
+def test_watching_as_json_where_no_step_has_asked_says_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
+    watching.watch_asking(settings, DEFAULT_COLLECTION, Console(), as_json=True)
+    assert capsys.readouterr().out == "null\n"

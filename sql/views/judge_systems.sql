@@ -1,12 +1,16 @@
 -- Grain: one row per judge that was measured, best first: its figures against the curated grades per level and over all,
--- what it costs, how often it fails, how steady it is, and what the declared rule says of it.
+-- what it costs, how often it fails, how steady it is, and what the declared rule says of it. The figure of the worst level
+-- is empty where that of any level is undefined: nothing says that the undefined one is not the worst.
 -- Inputs: judge_choice, calibration_systems, judge_agreement.
 WITH kappa AS (
     SELECT
         system,
         max(value) FILTER (WHERE level = 'all' AND scale = 'graded') AS kappa_all,
         max(value) FILTER (WHERE level = 'all' AND scale = 'binary') AS kappa_all_binary,
-        min(value) FILTER (WHERE level <> 'all' AND scale = 'graded') AS kappa_worst_level
+        CASE
+            WHEN bool_and(value IS NOT NULL) FILTER (WHERE level <> 'all' AND scale = 'graded')
+                THEN min(value) FILTER (WHERE level <> 'all' AND scale = 'graded')
+        END AS kappa_worst_level
     FROM judge_agreement
     WHERE raters = 'judge_vs_curated' AND statistic = 'kappa'
     GROUP BY system

@@ -4,6 +4,7 @@ Such a step opens no warehouse. It reads a hand-over file, leaves out what the l
 the gateway and reports. A stop of any kind loses nothing: the next run asks only what is open.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Generator, Iterator
 from decimal import Decimal
@@ -12,14 +13,15 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from tendril_assets.assets.asking_watch import Watch
-from tendril_assets.errors import BudgetReached, DatabaseLocked, GatewayError, LedgerError
+from tendril_assets.assets.asking_watch import Watch, tell_complete
+from tendril_assets.errors import BudgetReached, DatabaseLocked, GatewayError, LedgerError, SettingsError
 from tendril_assets.judging.prefix_order import by_prefix
 from tendril_assets.judging.prompts import Message
-from tendril_assets.judging.request import RequestFactory
+from tendril_assets.judging.purposes import HAND_OVERS
+from tendril_assets.judging.request import RequestFactory, parameters
 from tendril_assets.resources.asking_progress import Standing
 from tendril_assets.resources.gateway import Gateway
-from tendril_assets.resources.gateway_run import BUDGET, GatewayRequest, RunSummary
+from tendril_assets.resources.gateway_run import BUDGET, COMPLETE, GatewayRequest, RunSummary
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.lock import exclusive
 from tendril_assets.settings import Settings
@@ -64,13 +66,15 @@ def ask(
         messages: the chat messages of a row; rendered only when the request goes out.
 
     Raises:
+        SettingsError: a request that the specification makes now is another one than was handed over, so its answer would
+            lie under the wrong key. What went out before is kept.
         BudgetReached: a cap of the run was reached and ``allow_incomplete`` is not set. What was answered is kept.
         DatabaseLocked: another process is asking for the same ledger; names it.
         InsufficientCredits, GatewayRefused, GatewayError, LedgerError: as the gateway client raises them.
     """
     # Pools serialise the runs of one Dagster instance; this also keeps another instance on the same ledger from asking
     # (and paying for) the same open requests at the same time.
-    with exclusive(ledger.folder / ".asking", f"ask {purpose}", WAIT_S):
+    with _alone(ledger, purpose):
         asked = requests.unique("request_key", keep="first", maintain_order=True)
         waiting = asked.join(
             ledger.answered().to_frame("request_key"), on="request_key", how="anti", maintain_order="left"
@@ -82,23 +86,24 @@ def ask(
                 "the route that answered is recorded in judge_calls"
             )
         before = {"requests": asked.height, "answered_before": asked.height - waiting.height}
+        collection, *step = context.asset_key.path
+        standing = Standing.beginning((collection, "_".join(step)), purpose, context.run.run_id, *before.values())
         if waiting.is_empty():
+            tell_complete(context, ledger, standing)
             _compact(context, ledger)
-            return {**before, "state": "complete", "open": 0, "calls": 0}
+            return {**before, "state": COMPLETE, "open": 0, "calls": 0}
         waiting = by_prefix(waiting, PREFIX, gateway.concurrency)
         rows = waiting.iter_rows(named=True)
 
         def request(row: dict[str, Any]) -> GatewayRequest:
             own = factory if isinstance(factory, RequestFactory) else factory(row)
-            return GatewayRequest(row["request_key"], purpose, own.body(messages(row)), row.get("repeat"))
+            said, repeat = messages(row), row.get("repeat")
+            if own.key(said, repeat) != row["request_key"]:
+                raise SettingsError(_other_request(collection, purpose))
+            return GatewayRequest(row["request_key"], purpose, own.body(said), repeat)
 
         stream = map(request, rows)
-        collection, *step = context.asset_key.path
-        watch = Watch(
-            context,
-            ledger,
-            Standing.beginning((collection, "_".join(step)), purpose, context.run.run_id, *before.values()),
-        )
+        watch = Watch(context, ledger, standing)
         try:
             summary = gateway.answer(
                 stream,
@@ -128,9 +133,32 @@ def ask(
         return metadata
 
 
+@contextlib.contextmanager
+def _alone(ledger: Ledger, purpose: str) -> Generator[None]:
+    """The one process that asks for this ledger. Raises DatabaseLocked, and LedgerError for a folder it cannot use."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(exclusive(ledger.folder / ".asking", f"ask {purpose}", WAIT_S))
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger folder {ledger.folder} cannot be written ({error.strerror}): replies that are paid for need a "
+                "place. Correct its permissions, then run again; nothing was asked."
+            ) from error
+        yield
+
+
+def _other_request(collection: str, purpose: str) -> str:
+    handed = HAND_OVERS[purpose]
+    return (
+        f"{purpose}: a request in {handed.file} is another one than the specification makes now: a model, a parameter, a "
+        f"prompt or a guideline was changed since. Nothing was asked of this one. Materialise {collection}/{handed.step} "
+        "again: it writes the requests anew; answers to the former ones are kept."
+    )
+
+
 def _proven(factory: RequestFactory | Callable[[dict[str, Any]], RequestFactory], answered: int) -> tuple[str, ...]:
-    """The model asked, where it has answered requests with these parameters before."""
-    return (factory.llm.model,) if answered and isinstance(factory, RequestFactory) else ()
+    """The parameters of the requests, where some of them were answered before."""
+    return (parameters(factory.body([])),) if answered and isinstance(factory, RequestFactory) else ()
 
 
 def _compact(context: dg.AssetExecutionContext, ledger: Ledger) -> None:
@@ -161,8 +189,9 @@ def _cap_message(
         cost = "an amount that nothing is known of yet: see tendril estimate"
     return (
         f"{purpose}: a cap of this run ({named}) was reached in step {context.asset_key.to_user_string()}. The run has "
-        f"spent {spent.usd} USD in {spent.calls:,} calls; {summary.n_open:,} of the step's requests are open and will "
-        f"cost {cost}. {RESUME} A cap holds for each run anew; raise it to get further in one."
+        f"spent {spent.usd:f} USD (estimates of unnamed costs included) in {spent.calls:,} calls; {summary.n_open:,} of the "
+        f"step's requests are open and will cost {cost}. {RESUME} A cap holds for each run anew; raise it to get further in "
+        "one."
     )
 
 
@@ -196,9 +225,14 @@ def _figures(summary: RunSummary) -> dict[str, Any]:
         "cost_usd": format(summary.cost + Decimal(0), "f"),
         "cost_known": summary.cost_known,
         "cost_unknown": summary.cost_unknown,
+        "cost_estimate_usd": format(summary.cost_estimate + Decimal(0), "f"),
         "prompt_tokens": summary.prompt_tokens,
         "completion_tokens": summary.completion_tokens,
         "cached_tokens": summary.cached_tokens,
+        "rate_limited": summary.rate_limited,
+        "lowest_limit": summary.lowest_limit,
     }
+    if summary.cached_share is not None:
+        figures["cached_share"] = round(summary.cached_share, 4)
     rows = "\n".join(f"| {status} | {n:,} |" for status, n in summary.by_status.items())
     return {**figures, "by_status": dg.MetadataValue.md(f"| status | requests |\n|---|---:|\n{rows}")}

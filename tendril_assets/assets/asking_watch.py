@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, write_standing
-from tendril_assets.resources.gateway_run import Progress
+from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, read_standings, write_standing
+from tendril_assets.resources.gateway_run import COMPLETE, Progress
 from tendril_assets.resources.ledger import Ledger
 
 LOG_SECONDS = 5.0
@@ -47,6 +47,15 @@ class Watch:
             if not self._cannot_write:
                 self._context.log.warning(f"the progress file in {self._folder} cannot be written: {error.strerror}")
             self._cannot_write = True
+
+
+def tell_complete(context: dg.AssetExecutionContext, ledger: Ledger, standing: Standing) -> None:
+    """Nothing is open: a file that says the step was cut off, or left requests open, is replaced. One that tells of a run
+    that asked to the end stays: its figures say more."""
+    left = read_standings(progress_folder(ledger.folder))
+    same = (was for was in left if (was.collection, was.step) == (standing.collection, standing.step))
+    if any(was.state != COMPLETE or was.left for was in same):
+        Watch(context, ledger, standing).end(COMPLETE)
 
 
 def numbers(standing: Standing) -> Mapping[str, int | float]:

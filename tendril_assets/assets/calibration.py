@@ -5,14 +5,13 @@ first candidate is planned.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
-from tendril_assets.assets.judging import CALIBRATION, replies
+from tendril_assets.assets.judging import replies
 from tendril_assets.errors import IncompleteJudgments
 from tendril_assets.judging.calibration import (
     HUMANS,
@@ -25,9 +24,9 @@ from tendril_assets.judging.choice import choose
 from tendril_assets.judging.marks import marks_of
 from tendril_assets.judging.measured import Measured
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls
-from tendril_assets.judging.prompts import Message, render
+from tendril_assets.judging.purposes import CALIBRATION, HAND_OVERS
 from tendril_assets.judging.system_facts import choice_table, facts_of, judge_in_use, systems_table
-from tendril_assets.judging.systems import systems_of
+from tendril_assets.judging.systems import system_named, systems_of
 from tendril_assets.release.wording import figure, interval, markdown_table
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
@@ -35,7 +34,7 @@ from tendril_assets.resources.ledger import FINAL_STATUSES
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
-PURPOSE = "calibration"
+REQUESTS = HAND_OVERS[CALIBRATION].file
 MEASURED = ("judge_agreement", "calibration_systems", "judge_choice")
 _ASKED = ["system", "run", "query_id", "passage_id", "request_key"]
 
@@ -47,11 +46,11 @@ def calibration_assets(spec: CollectionSpec) -> Stage:
 
 def _asking(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     collection, calibration = spec.collection, spec.judge.calibration
-    systems = {system.name: system for system in systems_of(spec.judge)}
+    systems = systems_of(spec.judge)
 
     @work_asset(
         spec,
-        CALIBRATION,
+        REQUESTS,
         stage="judging",
         description="Requests that put every judge of the calibration to the pairs people have graded.",
         deps=["calibration_pairs"],
@@ -60,8 +59,8 @@ def _asking(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     )
     def write_calibration_requests(warehouse: Warehouse, artifacts: Artifacts) -> dg.MaterializeResult:
         pairs = warehouse.load(collection, "calibration_pairs")
-        requests = calibration_requests(pairs, list(systems.values()), calibration, spec.seed)
-        path = artifacts.write_frame(collection, CALIBRATION, requests)
+        requests = calibration_requests(pairs, systems, calibration, spec.seed)
+        path = artifacts.write_frame(collection, REQUESTS, requests)
         return dg.MaterializeResult(
             data_version=keys_version(requests["request_key"]),
             metadata={
@@ -77,28 +76,26 @@ def _asking(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     @replies(
         spec,
         "calibration_replies",
-        deps=[CALIBRATION],
+        deps=[REQUESTS],
         description="Replies of every judge of the calibration to the calibration pairs, in the ledger.",
     )
     def calibration_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
-        requests, ledger = artifacts.read_frame(collection, CALIBRATION), open_ledger()
-        loose = sorted({system.llm.model for system in systems.values() if not system.factory.pinned})
+        requests, ledger = artifacts.read_frame(collection, REQUESTS), open_ledger()
+        asked = {name: system_named(spec.judge, name, REQUESTS) for name in requests["system"].unique()}
+        loose = sorted({system.llm.model for system in asked.values() if not system.factory.pinned})
         if loose:
             context.log.info(
                 f"no provider is pinned for {', '.join(loose)}: calibration_systems says which ones answered"
             )
-
-        def messages(row: dict[str, Any]) -> list[Message]:
-            return render(systems[row["system"]].guideline, row["query_text"], row["passage_text"])
 
         metadata = yield from ask(
             context,
             gateway,
             ledger,
             requests,
-            purpose=PURPOSE,
-            factory=lambda row: systems[row["system"]].factory,
-            messages=messages,
+            purpose=CALIBRATION,
+            factory=lambda row: asked[row["system"]].factory,
+            messages=lambda row: asked[row["system"]].messages(row),
             allow_incomplete=spec.judge.allow_incomplete,
         )
         yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
@@ -120,7 +117,7 @@ def _measuring(spec: CollectionSpec) -> dg.AssetsDefinition:
     def measure_judges(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        requests = artifacts.read_frame(collection, CALIBRATION, _ASKED)
+        requests = artifacts.read_frame(collection, REQUESTS, _ASKED)
         calls = open_ledger().frame(keys=requests["request_key"].unique())
         latest = latest_calls(calls, FINAL_STATUSES)
         verdicts = verdicts_of(requests, latest, systems)
@@ -202,8 +199,7 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     )
     def one_inference_stack(warehouse: Warehouse) -> dg.AssetCheckResult:
         rows = warehouse.load(collection, "calibration_systems").filter(pl.col("graded") > 0)
-        stacks = pl.max_horizontal(pl.col("providers").list.len(), pl.col("answered_models").list.len())
-        mixed = rows.filter((stacks != 1) | (pl.col("unrecorded") > 0))
+        mixed = rows.filter((pl.col("stacks").list.len() != 1) | (pl.col("unrecorded") > 0))
         return dg.AssetCheckResult(
             passed=mixed.is_empty(),
             severity=dg.AssetCheckSeverity.WARN,
@@ -238,7 +234,7 @@ def _systems_markdown(table: pl.DataFrame) -> str:
             _cell(r["repeat_share"], r["repeat_share_low"], r["repeat_share_high"], r["repeat_reason"]),
             figure(r["price_per_1000"], 4),
             figure(r["seconds_median"], 2),
-            ", ".join((*r["answered_models"], *r["providers"])),
+            ", ".join(r["stacks"]),
         )
         for r in table.iter_rows(named=True)
     ]

@@ -18,7 +18,6 @@ from tendril_assets.assets.judge_in_use import system_in_use
 from tendril_assets.assets.judging import REPEATS, REQUESTS
 from tendril_assets.judging.calibration import ALL
 from tendril_assets.judging.drift import (
-    PURPOSE,
     draw_sample,
     drift_reasons,
     drift_table,
@@ -30,7 +29,8 @@ from tendril_assets.judging.drift import (
     route_changes,
 )
 from tendril_assets.judging.parse import latest_calls, parse_calls
-from tendril_assets.judging.prompts import Guideline, render
+from tendril_assets.judging.prompts import Guideline
+from tendril_assets.judging.purposes import DRIFT, HAND_OVERS
 from tendril_assets.judging.systems import System
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
@@ -39,8 +39,8 @@ from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
-DRIFT = "drift_requests"
-ASSETS = (DRIFT, "drift_replies", "judge_drift")
+REPEATED = HAND_OVERS[DRIFT].file
+ASSETS = (REPEATED, "drift_replies", "judge_drift")
 # Carried by the runs of the drift job; without it nothing is asked again.
 ASK_TAG = "tendril/ask_again"
 _TEXTS = ["request_key", "query_text", "passage_text"]
@@ -69,7 +69,7 @@ def drift_assets(spec: CollectionSpec) -> Stage:
 
     @work_asset(
         spec,
-        DRIFT,
+        REPEATED,
         stage="drift",
         description="The sample of answered requests that today's round asks again.",
         deps=["judgments"],
@@ -77,14 +77,14 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         kinds={"parquet"},
     )
     def write_drift_requests(warehouse: Warehouse, artifacts: Artifacts) -> dg.MaterializeResult:
-        graded = warehouse.load(collection, "judgments", ["request_key", "grade"]).drop_nulls().unique("request_key")
+        graded = graded_requests(warehouse, collection)
         sample = draw_sample(graded, limits.sample, spec.seed)
         label = label_of(datetime.now(UTC).date())
         texts = artifacts.read_frame(collection, REQUESTS, _TEXTS)
         judge = system_in_use(artifacts, spec)
         requests = repeat_requests(sample, texts, judge.factory, judge.guideline, label)
         requests = requests.with_columns(repeat=pl.lit(label))
-        path = artifacts.write_frame(collection, DRIFT, requests)
+        path = artifacts.write_frame(collection, REPEATED, requests)
         return dg.MaterializeResult(
             data_version=keys_version(requests["request_key"]),
             metadata={
@@ -102,7 +102,7 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         "drift_replies",
         stage="drift",
         description="Replies to today's sample, in the ledger; only runs of the drift job ask for them.",
-        deps=[DRIFT],
+        deps=[REPEATED],
         pool="judge_api",
         kinds={"llm"},
         required=False,
@@ -114,20 +114,20 @@ def drift_assets(spec: CollectionSpec) -> Stage:
                 f"with the tag {ASK_TAG}); judge_drift is left as it is"
             )
             return
-        requests, ledger = artifacts.read_frame(collection, DRIFT), open_ledger()
+        requests, ledger = artifacts.read_frame(collection, REPEATED), open_ledger()
         judge = system_in_use(artifacts, spec)
         metadata = yield from ask(
             context,
             gateway,
             ledger,
             requests,
-            purpose=PURPOSE,
+            purpose=DRIFT,
             factory=judge.factory,
-            messages=lambda row: render(judge.guideline, row["query_text"], row["passage_text"]),
+            messages=judge.messages,
         )
         yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
 
-    @table_assets(spec, ["judge_drift"], deps=["drift_replies", "candidates", "queries"])
+    @table_assets(spec, ["judge_drift"], deps=["drift_replies", "judgments", "candidates", "queries"])
     def judge_drift(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
@@ -136,7 +136,8 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         ordered = in_draw_order(texts["request_key"], spec.seed).join(texts, on="request_key", maintain_order="left")
         pairs, lost = compared_pairs(open_ledger(), ordered, levels, system_in_use(artifacts, spec))
         artifacts.write_frame(collection, REPEATS, pairs.select("request_key").unique().sort("request_key"))
-        table = drift_table(pairs, seed=spec.seed)
+        graded = levels.join(graded_requests(warehouse, collection), on="request_key")
+        table = drift_table(pairs, graded, seed=spec.seed)
         latest = _latest(table)
         metadata = {
             "rounds": table["round"].n_unique(),
@@ -169,6 +170,11 @@ def drift_assets(spec: CollectionSpec) -> Stage:
     return Stage([write_drift_requests, drift_replies, judge_drift], [judge_has_not_drifted])
 
 
+def graded_requests(warehouse: Warehouse, collection: str) -> pl.DataFrame:
+    """request_key (each once), grade."""
+    return warehouse.load(collection, "judgments", ["request_key", "grade"]).drop_nulls().unique("request_key")
+
+
 def compared_pairs(
     ledger: Ledger, ordered: pl.DataFrame, levels: pl.DataFrame, judge: System
 ) -> tuple[pl.DataFrame, int]:
@@ -176,7 +182,7 @@ def compared_pairs(
 
     ``ordered``: as for ``repeated``. ``levels``: request_key, level.
     """
-    calls = latest_calls(ledger.frame(purpose=PURPOSE), FINAL_STATUSES).filter(pl.col("repeat").is_not_null())
+    calls = latest_calls(ledger.frame(purpose=DRIFT), FINAL_STATUSES).filter(pl.col("repeat").is_not_null())
     found = [
         repeated(of_label["request_key"], label, ordered, judge.factory, judge.guideline).with_columns(
             round=pl.lit(round_of(label))

@@ -3,6 +3,7 @@
 import polars as pl
 
 from tendril_assets.judging.applied import applied_system
+from tendril_assets.judging.purposes import HAND_OVERS, JUDGE
 from tendril_assets.judging.systems import System, declared_system, system_named
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -27,8 +28,17 @@ def decide(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec) -> 
 def system_in_use(artifacts: Artifacts, spec: CollectionSpec) -> System:
     """The declared judge, or the one that was chosen when the requests were planned.
 
-    Raises WarehouseError where the choice is not handed over yet, SettingsError where it is no longer a system.
+    Raises WarehouseError where the choice is not handed over yet, SettingsError where it is no longer a system: it
+    names the step that decides anew.
     """
     if spec.judge.calibration.apply == "declared":
         return declared_system(spec.judge)
-    return system_named(spec.judge, artifacts.read_frame(spec.collection, _HANDED_OVER)["system"][0])
+    return system_named(spec.judge, planned_judge(artifacts, spec), HAND_OVERS[JUDGE].step)
+
+
+def planned_judge(artifacts: Artifacts, spec: CollectionSpec) -> str:
+    """Name of the system that the requests were last planned for, whatever the specification says by now.
+
+    Raises WarehouseError where none were planned yet.
+    """
+    return artifacts.read_frame(spec.collection, _HANDED_OVER)["system"][0]

@@ -16,7 +16,7 @@ from tendril_assets.assets.common import Stage, counts, store, table_assets, tab
 from tendril_assets.assets.judge_in_use import decide, system_in_use
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
-from tendril_assets.judging.prompts import Message, render
+from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, NEEDED
 from tendril_assets.judging.systems import declared_system, systems_of
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
@@ -25,10 +25,9 @@ from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
-REQUESTS = "judge_requests"
-CALIBRATION = "calibration_requests"
+REQUESTS = HAND_OVERS[JUDGE].file
 # Every hand-over file with requests of this collection: what the collection's part of the ledger is.
-HANDED_OVER = (REQUESTS, CALIBRATION, "summary_requests")
+HANDED_OVER = tuple(HAND_OVERS[purpose].file for purpose in NEEDED)
 # Handed over by the drift check, where there was a round: what was asked again was paid for too.
 REPEATS = "drift_repeats"
 
@@ -74,7 +73,19 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
         description="Replies of the judge to the distinct requests of the candidates, in the ledger.",
     )
     def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
-        yield from ask_judge(context, spec, artifacts, gateway, REQUESTS, "judge")
+        judge, ledger = system_in_use(artifacts, spec), open_ledger()
+        requests = artifacts.read_frame(collection, REQUESTS)
+        metadata = yield from ask(
+            context,
+            gateway,
+            ledger,
+            requests,
+            purpose=JUDGE,
+            factory=judge.factory,
+            messages=judge.messages,
+            allow_incomplete=spec.judge.allow_incomplete,
+        )
+        yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
 
     @table_assets(spec, ["judge_calls"], deps=calls_deps)
     def judge_calls(
@@ -173,33 +184,6 @@ def completeness(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, int]:
 
 def replies(spec: CollectionSpec, name: str, *, deps: list[str], description: str) -> Any:
     return work_asset(spec, name, stage="judging", description=description, deps=deps, pool="judge_api", kinds={"llm"})
-
-
-def ask_judge(
-    context: dg.AssetExecutionContext,
-    spec: CollectionSpec,
-    artifacts: Artifacts,
-    gateway: Gateway,
-    name: str,
-    purpose: str,
-) -> Replies:
-    judge, ledger = system_in_use(artifacts, spec), open_ledger()
-    requests = artifacts.read_frame(spec.collection, name)
-
-    def messages(row: dict[str, Any]) -> list[Message]:
-        return render(judge.guideline, row["query_text"], row["passage_text"])
-
-    metadata = yield from ask(
-        context,
-        gateway,
-        ledger,
-        requests,
-        purpose=purpose,
-        factory=judge.factory,
-        messages=messages,
-        allow_incomplete=spec.judge.allow_incomplete,
-    )
-    yield dg.MaterializeResult(data_version=data_version(ledger, requests["request_key"]), metadata=metadata)
 
 
 def _cost(calls: pl.DataFrame) -> dict[str, Any]:

@@ -8,7 +8,9 @@ import polars as pl
 from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
 from tendril_assets.errors import IncompleteJudgments
-from tendril_assets.judging.parse import OK, latest_calls
+from tendril_assets.judging.answer_form import OK
+from tendril_assets.judging.parse import latest_calls
+from tendril_assets.judging.purposes import AREA_SUMMARY, HAND_OVERS
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.queries.catalogs import build_project_queries, build_queries, selected_areas
 from tendril_assets.queries.generation import ATTEMPTS, OPEN, choose_summaries, load_summary_prompt, summary_requests
@@ -18,8 +20,7 @@ from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
-REQUESTS = "summary_requests"
-PURPOSE = "area_summary"
+REQUESTS = HAND_OVERS[AREA_SUMMARY].file
 
 
 def queries_assets(spec: CollectionSpec) -> Stage:
@@ -76,7 +77,7 @@ def queries_assets(spec: CollectionSpec) -> Stage:
                 gateway,
                 ledger,
                 wanted,
-                purpose=PURPOSE,
+                purpose=AREA_SUMMARY,
                 factory=factory,
                 messages=lambda row: prompt.messages(row["title"], row["text"], max_words, row["attempt"]),
             )

@@ -13,6 +13,7 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
+from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.corpus.identifiers import KeyedHasher
@@ -20,11 +21,12 @@ from tendril_assets.files import write_atomically
 from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
 from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
+from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_cards import ModelInputs, model_card
 from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, write_release
 from tendril_assets.release.report import ReportInputs, headline_measure, render_report
-from tendril_assets.release.wording import figure, interval, markdown_table, named, system_name
+from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.text_work import residual_search
@@ -67,6 +69,8 @@ def release_inputs(
     warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings
 ) -> ReleaseInputs:
     """Everything a release is made of, read from the warehouse, with what speaks against it."""
+    choice = warehouse.load(spec.collection, "judge_choice")
+    require_planned_judge(spec, choice, planned_judge(artifacts, spec))
     frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
     rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
     breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
@@ -78,7 +82,7 @@ def release_inputs(
         rows=rows,
         figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
-        choice=warehouse.load(spec.collection, "judge_choice"),
+        choice=choice,
         breaches=[*breaches, *personal],
         open_requests=completeness(warehouse, spec)["n_open"],
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
@@ -177,7 +181,8 @@ def report_inputs(warehouse: Warehouse, spec: CollectionSpec, settings: Settings
 
 
 def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
-    measure = headline_measure(inputs.spec)
+    spec = inputs.spec
+    measure, ends = headline_measure(spec), f"{certainty(spec.evaluation.confidence)} interval"
     scores = inputs.tables["system_scores"].filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
     rows = [
         (system_name(r["system"]), figure(r["value"]), interval(r["low"], r["high"]))
@@ -190,7 +195,7 @@ def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
     return {
         "path": dg.MetadataValue.path(str(path)),
         "page": dg.MetadataValue.url(path.as_uri()),
-        "systems": dg.MetadataValue.md(markdown_table(("System", named(measure), "95 % interval"), rows)),
+        "systems": dg.MetadataValue.md(markdown_table(("System", named(measure), ends), rows)),
         "grades": dg.MetadataValue.md(markdown_table(("Level", "Grade", "Judgments"), grades)),
     }
 

@@ -6,7 +6,8 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import BaseModel
 
-from tendril_assets.assets.calibration import CALIBRATION, calibration_assets
+from tendril_assets.assets.calibration import REQUESTS as CALIBRATION
+from tendril_assets.assets.calibration import calibration_assets
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
 from tendril_assets.assets.drift import drift_assets, drift_job

@@ -1,4 +1,4 @@
-"""Agreement figures: Cohen's kappa, Krippendorff's alpha, and their bootstrap intervals.
+"""Agreement figures: Cohen's kappa and Krippendorff's alpha of many tables at once, and percentile intervals.
 
 An undefined figure is None with a reason, never 1 or 0: ``single_class`` where all marks are one class (observed and
 chance agreement are both total), ``no_overlap`` where no unit has two marks. A missing mark (None) is missing, not 0.
@@ -55,92 +55,6 @@ def confusion_table(a: Sequence[Mark], b: Sequence[Mark], labels: Sequence[int])
     return table, missing
 
 
-def cohen_kappa(
-    a: Sequence[Mark],
-    b: Sequence[Mark],
-    labels: Sequence[int],
-    weights: Weights = "none",
-    *,
-    resamples: int = 0,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> Agreement:
-    """Cohen's kappa of two raters over a fixed list of labels, in the order of the scale.
-
-    ``resamples`` > 0 adds a percentile interval over resampled pairs. Resampling n pairs and counting them is one
-    multinomial draw over the cells of the table, so no pair is touched.
-    """
-    table, missing = confusion_table(a, b, labels)
-    return kappa_of_table(table, weights, missing=missing, resamples=resamples, seed=seed, confidence=confidence)
-
-
-def kappa_of_table(
-    table: np.ndarray,
-    weights: Weights = "none",
-    *,
-    missing: int = 0,
-    resamples: int = 0,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> Agreement:
-    """``cohen_kappa`` from a square table of counts."""
-    n = int(table.sum())
-    confusion = tuple(tuple(int(cell) for cell in row) for row in table)
-    if n == 0:
-        return Agreement(None, "no_overlap", 0, missing, confusion)
-    value = kappas(table[None].astype(float), weights)[0]
-    if np.isnan(value):
-        return Agreement(None, "single_class", n, missing, confusion)
-    low = high = None
-    if resamples:
-        draws = np.random.default_rng(seed).multinomial(n, table.ravel() / n, size=resamples)
-        low, high = percentile_interval(kappas(draws.reshape(-1, *table.shape).astype(float), weights), confidence)
-    return Agreement(float(value), None, n, missing, confusion, low, high)
-
-
-def krippendorff_alpha(
-    units: Sequence[Sequence[Mark]],
-    metric: Metric = "nominal",
-    *,
-    labels: Sequence[int] | None = None,
-    resamples: int = 0,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> Agreement:
-    """Krippendorff's alpha over units, each the sequence of marks its raters gave (None for a missing one).
-
-    Units with fewer than two marks are left out and counted. ``labels`` fixes the scale, by default the marks that
-    occur. The ordinal difference uses the frequencies of the marks that are paired, and of each resample its own.
-    """
-    kept = [tuple(mark for mark in unit if mark is not None) for unit in units]
-    missing = sum(len(unit) < 2 for unit in kept)
-    kept = [unit for unit in kept if len(unit) >= 2]
-    n = len(kept)
-    if n == 0:
-        return Agreement(None, "no_overlap", 0, missing)
-    scale = sorted({mark for unit in kept for mark in unit}) if labels is None else list(labels)
-    unknown = {mark for unit in kept for mark in unit} - set(scale)
-    if unknown:
-        raise ValueError(f"marks {sorted(unknown)}: the labels are {scale}")
-    patterns = Counter(tuple(unit.count(label) for label in scale) for unit in kept)
-    counts = np.array(list(patterns), dtype=float)
-    frequency = np.array(list(patterns.values()))
-    # Within a unit of m marks each ordered pair of different marks weighs 1 / (m - 1).
-    coincidences = counts[:, :, None] * counts[:, None, :]
-    coincidences[:, np.arange(len(scale)), np.arange(len(scale))] -= counts
-    coincidences /= (counts.sum(axis=1) - 1)[:, None, None]
-    value = alphas(np.tensordot(frequency[None].astype(float), coincidences, axes=1), scale, metric)[0]
-    if np.isnan(value):
-        return Agreement(None, "single_class", n, missing)
-    low = high = None
-    if resamples:
-        draws = np.random.default_rng(seed).multinomial(n, frequency / n, size=resamples)
-        low, high = percentile_interval(
-            alphas(np.tensordot(draws.astype(float), coincidences, axes=1), scale, metric), confidence
-        )
-    return Agreement(float(value), None, n, missing, None, low, high)
-
-
 def kappas(tables: np.ndarray, weights: Weights) -> np.ndarray:
     """Kappa of each of many tables (B, k, k); NaN where chance disagreement is 0."""
     k = tables.shape[-1]
@@ -181,6 +95,7 @@ def _ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def percentile_interval(values: np.ndarray, confidence: float) -> tuple[float | None, float | None]:
+    """Ends of the middle ``confidence`` of resampled figures (NaN where undefined); None where too many are undefined."""
     defined = values[~np.isnan(values)]
     if defined.size < (1 - MAX_UNDEFINED_SHARE) * values.size:
         return None, None

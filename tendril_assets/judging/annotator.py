@@ -4,7 +4,8 @@ The document is made of the guideline file alone. It holds what the judge is sen
 by one text. Everything around that text is labels, never an instruction.
 """
 
-from typing import Literal
+import re
+from typing import Literal, get_args
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from tendril_assets.judging.answer_form import DELIMITER, IMPOSSIBLE, QuestionFo
 from tendril_assets.judging.prompts import Guideline, render
 
 Format = Literal["text", "markdown"]
-FORMATS: tuple[Format, ...] = ("text", "markdown")
+FORMATS: tuple[Format, ...] = get_args(Format)
 TEXT_COLUMNS = ("query_text", "passage_text")
 # A sheet opened in a spreadsheet: a cell that begins like this would be taken for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -33,7 +34,7 @@ def annotator_document(guideline: Guideline, form: Format = "text") -> str:
     if form == "markdown":
         lines = [f"# {guideline.name}", "", *(f"- {label}: {value}" for label, value in head[1:])]
         for title, text in parts:
-            fence = "~" * max(3, 1 + _longest_run(text))
+            fence = "~" * max(3, 1 + max(map(len, re.findall("~+", text)), default=0))
             lines += ["", f"## {title}", "", f"{fence}text", text, fence]
         return "\n".join(lines) + "\n"
     lines = [f"{label}: {value}" for label, value in head]
@@ -81,11 +82,3 @@ def _cell(column: str) -> pl.Expr:
     """A text that a spreadsheet shows and does not calculate."""
     text = pl.col(column)
     return pl.when(text.str.slice(0, 1).is_in(_FORMULA)).then(pl.lit("'") + text).otherwise(text).alias(column)
-
-
-def _longest_run(text: str, sign: str = "~") -> int:
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == sign else 0
-        longest = max(longest, run)
-    return longest

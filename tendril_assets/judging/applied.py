@@ -23,7 +23,7 @@ def applied_system(judge: JudgeSpec, choice: pl.DataFrame) -> System:
                 f"{_reasons(choice)}. Add systems to judge.calibration, or improve the guidelines; lowering the acceptance "
                 "after the data is no acceptance"
             )
-        return system_named(judge, picked[0])
+        return system_named(judge, picked[0], "judge_choice")
     declared = declared_system(judge)
     own = choice.filter(pl.col("system") == declared.name)
     if calibration.refuse and own["accepted"].to_list() != [True]:

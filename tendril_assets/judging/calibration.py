@@ -14,7 +14,6 @@ from tendril_assets.corpus.identifiers import keyed_order
 from tendril_assets.judging.agreement import Agreement
 from tendril_assets.judging.measured import ALL, CURATED, SCALES, Measured
 from tendril_assets.judging.parse import parse_calls
-from tendril_assets.judging.prompts import render
 from tendril_assets.judging.systems import System
 from tendril_assets.spec_calibration import CalibrationSpec
 from tendril_assets.tables import TABLES
@@ -37,7 +36,6 @@ REQUEST_COLUMNS = {
     "request_key": pl.String(),
     "query_text": pl.String(),
     "passage_text": pl.String(),
-    "prompt_characters": pl.Int64(),
 }
 
 
@@ -58,11 +56,10 @@ def calibration_requests(
     places = [keyed_order(seed, "calibration_repeat", f"{q}\n{p}") for q, p in _ids(ordered)]
     drawn = pl.Series(places, dtype=pl.Int64).rank("ordinal") <= (calibration.repeat_pairs or ordered.height)
     repeated = ordered.filter(drawn)
-    frames = [
+    return pl.concat(
         _asked(ordered if run == FIRST else repeated, system, run)
         for run, system in product(run_labels(calibration), systems)
-    ]
-    return pl.concat(frames) if frames else pl.DataFrame(schema=REQUEST_COLUMNS)
+    )
 
 
 def _asked(pairs: pl.DataFrame, system: System, run: str) -> pl.DataFrame:
@@ -70,8 +67,6 @@ def _asked(pairs: pl.DataFrame, system: System, run: str) -> pl.DataFrame:
     queries, passages = pairs["query_text"].to_list(), pairs["passage_text"].to_list()
     same = ((i, i) for i in range(pairs.height))
     keys = system.factory.pair_keys(system.guideline, queries, passages, same, repeat)
-    overhead = sum(len(message["content"]) for message in render(system.guideline, "", ""))
-    characters = pl.col("query_text").str.len_chars() + pl.col("passage_text").str.len_chars() + overhead
     return pairs.select(
         *(pl.lit(value).alias(name) for name, value in system.columns.items()),
         pl.lit(run).alias("run"),
@@ -81,7 +76,6 @@ def _asked(pairs: pl.DataFrame, system: System, run: str) -> pl.DataFrame:
         pl.Series("request_key", keys, pl.String),
         "query_text",
         "passage_text",
-        prompt_characters=characters.cast(pl.Int64),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tendril_assets.judging.prompts import Guideline, render
+from tendril_assets.judging.prompts import Guideline
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.tables import TABLES
 
@@ -16,7 +16,6 @@ REQUEST_SCHEMA = {
     "request_key": pl.String(),
     "query_text": pl.String(),
     "passage_text": pl.String(),
-    "prompt_characters": pl.Int64(),
 }
 
 
@@ -61,16 +60,8 @@ def plan(
         passage_texts["passage_text"].to_list(),
         numbered.select("query_number", "passage_number").iter_rows(),
     )
-    overhead = sum(len(message["content"]) for message in render(guideline, "", ""))
     keyed = numbered.with_columns(pl.Series("request_key", keys, pl.String))
-    requests = keyed.select(
-        "request_key",
-        "query_text",
-        "passage_text",
-        prompt_characters=(
-            pl.col("query_text").str.len_chars() + pl.col("passage_text").str.len_chars() + overhead
-        ).cast(pl.Int64),
-    ).unique("request_key", keep="first", maintain_order=True)
+    requests = keyed.select(*REQUEST_SCHEMA).unique("request_key", keep="first", maintain_order=True)
     fan_out = coded.join(keyed.select("query", "passage", "request_key"), on=["query", "passage"]).select(
         *pairs.columns, "request_key"
     )

@@ -24,8 +24,8 @@ class Facts:
 
     ``agreement``: the figure of the acceptance; ``quality``: the figure of the choice; ``repeat``: agreement of two runs,
     None where nothing was asked twice. ``failures``: share of the pairs asked that have no grade. ``price``: USD per
-    1,000 requests, None where unknown. ``routes``, ``models``: what the answers name; ``unrecorded``: answers that do
-    not name both.
+    1,000 requests, None where unknown. ``stacks``: the different pairs of model and route that answers name;
+    ``unrecorded``: answers that do not name both.
     """
 
     system: str
@@ -34,19 +34,21 @@ class Facts:
     repeat: Score | None
     failures: float
     price: float | None
-    routes: tuple[str, ...]
-    models: tuple[str, ...]
+    stacks: tuple[str, ...]
     unrecorded: int
     declared: bool = False
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One declared demand: its figure, what was demanded, and whether it is met."""
+    """One declared demand: its figure, what was demanded, and whether it is met.
+
+    ``threshold`` is None where no number is demanded: answers must name their stacks, however many these are.
+    """
 
     name: str
     figure: float | None
-    threshold: float
+    threshold: float | None
     met: bool
     shortfall: str
 
@@ -113,7 +115,7 @@ def _criteria(facts: Facts, acceptance: AcceptanceSpec) -> tuple[Criterion, ...]
     agreement = facts.agreement
     held = agreement.value if acceptance.bound == "value" else agreement.low
     criteria = [
-        _least("agreement", held, acceptance.minimum, f"{_words(acceptance)} against the curated grades", agreement),
+        _least("agreement", held, acceptance.minimum, acceptance.in_words, agreement),
         _least("pairs", float(agreement.n), float(acceptance.min_pairs), "pairs with both grades", agreement),
     ]
     if acceptance.min_repeat is not None:
@@ -125,17 +127,17 @@ def _criteria(facts: Facts, acceptance: AcceptanceSpec) -> tuple[Criterion, ...]
         text = f"{facts.failures:.1%} of the pairs without a grade, at most {acceptance.max_failures:.1%} allowed"
         criteria.append(Criterion("failures", facts.failures, acceptance.max_failures, met, text))
     if acceptance.stack != "any":
-        stacks = max(len(facts.routes), len(facts.models))
+        stacks = len(facts.stacks)
         recorded = facts.unrecorded == 0 and stacks > 0
         met = recorded and (stacks == 1 or acceptance.stack == "recorded")
         text = (
-            f"answers of {stacks} inference stacks: {', '.join((*facts.models, *facts.routes))}"
+            f"answers of {stacks} inference stacks: {', '.join(facts.stacks)}"
             if recorded
             else f"{facts.unrecorded:,} answers name no route or no model"
             if stacks
             else "no answer names its route and its model"
         )
-        criteria.append(Criterion("stack", float(stacks), 1.0, met, text))
+        criteria.append(Criterion("stack", float(stacks), 1.0 if acceptance.stack == "one" else None, met, text))
     return tuple(criteria)
 
 
@@ -147,13 +149,6 @@ def _least(name: str, figure: float | None, threshold: float, what: str, score: 
     return Criterion(
         name, figure, threshold, figure >= threshold - _EPSILON, text or f"{what} {figure:.3f} under {threshold:.3f}"
     )
-
-
-def _words(acceptance: AcceptanceSpec) -> str:
-    statistic = "kappa" if acceptance.statistic == "kappa" else "quadratic kappa"
-    over = {"mean": "mean over levels", "each": "lowest level", "all": "all levels pooled"}[acceptance.levels]
-    bound = "" if acceptance.bound == "value" else "lower end of the interval of "
-    return f"{bound}{statistic} ({over})"
 
 
 def _difference(one: Score, other: Score, confidence: float) -> tuple[float | None, float | None, float | None]:
@@ -194,16 +189,24 @@ def _reason(
         return f"not accepted: the figure of the choice is undefined ({facts.quality.reason})"
     if facts is chosen:
         if facts is best:
-            rest = len(as_good) - 1
-            others = f", and cheaper than {rest} as good" if rest else ""
-            return f"chosen: the best of the accepted systems ({facts.quality.value:.3f}){others}"
+            return (
+                f"chosen: the best of the accepted systems ({facts.quality.value:.3f}){_of_the_as_good(facts, as_good)}"
+            )
         return (
-            f"chosen: as good as the best ({facts.quality.value:.3f}; {best.system} {best.quality.value:.3f}) and the "
-            f"cheapest of {len(as_good)}, {_money(facts.price)}"
+            f"chosen: as good as the best ({facts.quality.value:.3f}; {best.system} {best.quality.value:.3f})"
+            f"{_of_the_as_good(facts, as_good)}; {_money(facts.price)}"
         )
     if facts in as_good:
         return f"accepted, and as good as the best; {_money(facts.price)}, the chosen system {_money(chosen.price)}"
     return f"accepted, but {best.quality.value - facts.quality.value:.3f} below the best"
+
+
+def _of_the_as_good(chosen: Facts, as_good: Sequence[Facts]) -> str:
+    """What the chosen system has over those as good: a lower cost, or only its place by name."""
+    equal = sum(f.price == chosen.price for f in as_good)
+    dearer = len(as_good) - equal
+    cheaper = f", and cheaper than {dearer} as good" if dearer else ""
+    return cheaper + (f", and first by name of {equal} as good at the same cost" if equal > 1 else "")
 
 
 def _money(price: float | None) -> str:

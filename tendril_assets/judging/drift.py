@@ -2,7 +2,10 @@
 
 A model behind a gateway changes without notice: a new checkpoint under the old name, another quantisation, another route.
 Each round asks the same requests, so rounds can be compared with one another. The sample holds as many requests of each
-grade as there are, for a drift shows first where grades are rare; its figures describe the sample, not the collection.
+grade as there are, for a drift shows first where grades are rare. It is drawn by the former grades, noise among them, so
+that taken as it is a steady judge seems to move: what once came out rare by chance comes out common again. Agreement, shift
+and kappa therefore weigh each former grade by its share among all graded requests (post-stratification): they estimate the
+figures of all requests asked again, of which a steady judge's shift is zero. Their intervals redraw within the grades.
 
 Rounds live in the reply ledger alone. A repeat's key is the hash of the request with the round's label behind it, so the
 request it repeats is found by making that key again: ``repeated``.
@@ -13,22 +16,26 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_order
-from tendril_assets.judging.agreement import cohen_kappa
-from tendril_assets.judging.calibration import ALL, SCALES
+from tendril_assets.judging.agreement import confusion_table, kappas, percentile_interval
+from tendril_assets.judging.measured import ALL, SCALES, on_scale
 from tendril_assets.judging.prompts import Guideline
+from tendril_assets.judging.purposes import DRIFT
 from tendril_assets.judging.request import RequestFactory
+from tendril_assets.records import GRADES
 from tendril_assets.spec import DriftSpec
 from tendril_assets.tables import TABLES
 
-PURPOSE = "drift"
 _STAGE = "judge_drift"
-_LABEL = f"{PURPOSE} "
+_LABEL = f"{DRIFT} "
 # The lowest of all hashes hold the lowest of each grade; grades of one in fifty are found among so many at once.
 _FIRST_LOOK = 4_000
 _SIDES = ("before", "after")
+_CONFIDENCE = 0.95
+_SHIFTS = np.subtract.outer(np.arange(len(GRADES)), np.arange(len(GRADES))).T
 
 
 def label_of(day: date) -> str:
@@ -110,48 +117,70 @@ def _repeat_keys(rows: pl.DataFrame, factory: RequestFactory, guideline: Guideli
     return factory.pair_keys(guideline, queries, passages, ((i, i) for i in range(rows.height)), repeat=label)
 
 
-def drift_table(pairs: pl.DataFrame, *, seed: int, resamples: int = 10_000) -> pl.DataFrame:
+def drift_table(pairs: pl.DataFrame, graded: pl.DataFrame, *, seed: int, resamples: int = 10_000) -> pl.DataFrame:
     """Rows of ``judge_drift``: one per round, level (and all) and scale.
 
     Args:
         pairs: one row per round, repeated request and level of its queries: round, level, repeats, before and after
             (grades, None where a reply held none), model_before, provider_before, model_after, provider_after, cost
             (Decimal of the repeat, None where unknown).
+        graded: one row per graded request of the collection and level of its queries: request_key, level, grade. What
+            the sample stands for.
 
-    Under level ``all`` a request counts once, whatever levels it has. Kappa's interval resamples pairs.
+    Under level ``all`` a request counts once, whatever levels it has. A former grade of which no repeat has two grades
+    weighs nothing: the others then stand for all.
     """
     rows: list[dict] = []
     for round_ in sorted(pairs["round"].unique()):
         of_round = pairs.filter(pl.col("round") == round_)
         for level in (*sorted(of_round["level"].drop_nulls().unique()), ALL):
-            chosen = of_round.filter(pl.col("level") == level) if level != ALL else of_round.unique("repeats")
-            rows += [_row(round_, level, scale, chosen.sort("repeats"), seed, resamples) for scale in SCALES]
+            if level == ALL:
+                chosen, whole = of_round.unique("repeats"), graded.unique("request_key")
+            else:
+                chosen, whole = (frame.filter(pl.col("level") == level) for frame in (of_round, graded))
+            sizes = np.array([(whole["grade"] == grade).sum() for grade in GRADES])
+            draw = keyed_order(seed, _STAGE, f"{round_}/{level}")
+            rows += _rows({"round": round_, "level": level}, chosen.sort("repeats"), sizes, draw, resamples)
     return TABLES["judge_drift"].frame(rows)
 
 
-def _row(round_: str, level: str, scale: str, chosen: pl.DataFrame, seed: int, resamples: int) -> dict:
-    top = SCALES[scale][-1]
-    before, after = (chosen[name].cast(pl.Int64).clip(upper_bound=top) for name in _SIDES)
-    draw = keyed_order(seed, _STAGE, f"{round_}/{level}/{scale}")
-    kappa = cohen_kappa(before.to_list(), after.to_list(), SCALES[scale], resamples=resamples, seed=draw)
+def _rows(place: dict, chosen: pl.DataFrame, sizes: np.ndarray, seed: int, resamples: int) -> list[dict]:
+    """``sizes``: graded requests of each former grade, of which ``chosen`` are a sample."""
+    table, missing = confusion_table(*(chosen[name].to_list() for name in _SIDES), GRADES)
+    sampled = table.sum(axis=1)
+    # No fewer than were sampled, should a request have been graded since.
+    weights = (np.maximum(sizes, sampled) / np.maximum(sampled, 1))[:, None]
+    rng = np.random.default_rng(seed)
+    draws = np.stack(
+        [rng.multinomial(n, row / max(n, 1), size=resamples) for n, row in zip(sampled, table, strict=True)], 1
+    )
     known = chosen["cost"].drop_nulls()
-    return {
-        "round": round_,
-        "level": level,
-        "scale": scale,
-        "n": kappa.n,
-        "missing": kappa.missing,
-        "agreement": (before == after).mean(),
-        "kappa": kappa.value,
-        "low": kappa.low,
-        "high": kappa.high,
-        "reason": kappa.reason,
-        "mean_shift": (after - before).mean(),
-        "confusion": json.dumps(kappa.confusion),
+    shared = {
+        **place,
+        "n": int(sampled.sum()),
+        "missing": missing,
         **{f"{name}s_{side}": _names(chosen[f"{name}_{side}"]) for name in ("model", "provider") for side in _SIDES},
         "cost": Decimal(known.sum() or 0) if known.len() or chosen.is_empty() else None,
         "cost_unknown": chosen.height - known.len(),
     }
+    return [{**shared, **_figures(table, weights, draws, scale)} for scale in SCALES]
+
+
+def _figures(table: np.ndarray, weights: np.ndarray, draws: np.ndarray, scale: str) -> dict:
+    told, whole = on_scale(table, scale), on_scale(table * weights, scale)
+    figures = {"scale": scale, "confusion": json.dumps(told.tolist()), "reason": None}
+    if not told.sum():
+        return {**figures, "reason": "no_overlap"}
+    k = len(whole)
+    figures |= {
+        "agreement": float(np.trace(whole) / whole.sum()),
+        "mean_shift": float((whole * _SHIFTS[:k, :k]).sum() / whole.sum()),
+    }
+    kappa = kappas(whole[None], "none")[0]
+    if np.isnan(kappa):
+        return {**figures, "reason": "single_class"}
+    low, high = percentile_interval(kappas(on_scale(draws * weights, scale), "none"), _CONFIDENCE)
+    return {**figures, "kappa": float(kappa), "low": low, "high": high}
 
 
 def _names(column: pl.Series) -> list[str]:

@@ -88,14 +88,17 @@ class Measured:
         return self._figure(value, draws, n, self._units(level) - n, None)
 
     def repeat(self, system: str, statistic: str) -> Score:
-        """Agreement of a system's runs with each other over all levels: ``share`` of equal grades, or ``kappa``."""
+        """Agreement of a system's runs with each other over all levels: ``share`` of equal grades, or ``kappa``.
+
+        Each two runs of a pair count once; ``n`` is the pairs of which at least two runs have a grade.
+        """
         raters = (system, system)
         table = self._counts[ALL][self._table[raters]]
-        n = int(table.sum())
+        n = int(((self.marks.judged[system] != MISSING).sum(axis=0) >= 2).sum())
         if n == 0:
             return Score(None, "no_overlap", 0)
         if statistic == "share":
-            value, draws = np.trace(table) / n, _shares(self._draws[ALL][:, self._table[raters]])
+            value, draws = np.trace(table) / table.sum(), _shares(self._draws[ALL][:, self._table[raters]])
         else:
             value, draws = _kappa(table[None], "kappa")[0], self._kappa_draws(raters, ALL, "graded", "kappa")
         return self._score(float(value), draws, n)

@@ -27,7 +27,6 @@ from typing import Any
 import polars as pl
 
 from tendril_assets.judging.answer_form import GRADE_FORM, PARSE_ERROR, UNREADABLE, AnswerForm, Verdict
-from tendril_assets.judging.answer_form import OK as OK
 from tendril_assets.judging.prompts import Guideline
 from tendril_assets.records import GRADES
 

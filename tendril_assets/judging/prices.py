@@ -4,6 +4,7 @@ A price that is not known is absent, never zero. All amounts are ``Decimal``.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -13,7 +14,7 @@ from typing import Any
 import yaml
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.strict_yaml import StrictLoader
+from tendril_assets.strict_yaml import TextKeysLoader
 
 PRICE_TABLE = Path(__file__).parent / "prices.yaml"
 # Makers and routers change prices every few months; an older table is still used, and says so.
@@ -85,7 +86,7 @@ def load_price_table(path: Path | None = None) -> PriceTable:
     """
     path = path or PRICE_TABLE
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), StrictLoader)
+        content = yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"the price table {path} cannot be read: {error}") from error
     where = f"the price table {path}"
@@ -125,10 +126,8 @@ def _amount(value: Any, where: str) -> Decimal:
     """USD, exact: a YAML number's shortest text is what was written."""
     amount = Decimal("NaN")
     if isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
+        with suppress(InvalidOperation):
             amount = Decimal(str(value))
-        except InvalidOperation:
-            amount = Decimal("NaN")
     if not amount.is_finite() or amount < 0:
         raise SettingsError(f"{where} must be an amount in USD of at least 0, found {value!r}")
     return amount

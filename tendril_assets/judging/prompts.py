@@ -19,7 +19,7 @@ import yaml
 
 from tendril_assets.errors import SettingsError
 from tendril_assets.judging.answer_form import AnswerForm, QuestionForm, parse_answer_form
-from tendril_assets.strict_yaml import StrictLoader
+from tendril_assets.strict_yaml import TextKeysLoader
 
 GUIDELINES = Path(__file__).parent / "guidelines"
 _REQUIRED = ("name", "version", "language", "system", "user")
@@ -79,15 +79,15 @@ def read_prompt(path: Path, extra: tuple[str, ...] = (), data: tuple[str, ...] =
     ``extra`` names further texts it must have; ``data`` fields it may have, whose shape is the caller's business.
 
     Raises:
-        SettingsError: no such file, not YAML, a field missing, unknown, given twice or not a text.
+        SettingsError: no such file, not YAML, a key that is no text, a field missing, unknown, given twice or not a text.
     """
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml")))
         raise SettingsError(f"there is no prompt {path.stem!r}; {path.parent.name}/ has: {known}")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), StrictLoader)
+        content = yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"prompt {path.name} is not YAML: {error}") from error
+        raise SettingsError(f"prompt {path.name} cannot be read: {error}") from error
     wanted = {*_REQUIRED, *extra}
     if not isinstance(content, dict) or set(content) - set(data) != wanted:
         optional = f"; it may have {', '.join(data)}" if data else ""

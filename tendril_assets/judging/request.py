@@ -21,6 +21,11 @@ def canonical(body: dict[str, Any]) -> str:
     return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
+def parameters(body: dict[str, Any]) -> str:
+    """All of a body but its messages, in canonical form: equal for requests to one model with the same settings."""
+    return canonical({name: value for name, value in body.items() if name != "messages"})
+
+
 class RequestFactory:
     """Bodies and keys for one model. ``max_tokens`` is always sent: a router reserves the maximum without it."""
 

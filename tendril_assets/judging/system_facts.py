@@ -5,16 +5,24 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tendril_assets.judging.answer_form import OK
 from tendril_assets.judging.calibration import FIRST
 from tendril_assets.judging.choice import Facts, Ruling
 from tendril_assets.judging.measured import Measured, Score
-from tendril_assets.judging.parse import OK
 from tendril_assets.judging.systems import System
 from tendril_assets.spec_calibration import AcceptanceSpec, CalibrationSpec
 from tendril_assets.tables import TABLES
 
 # Up to this share of answers without a cost, the mean of the others stands for them; beyond it the price is unknown.
 MAX_UNPRICED_SHARE = 0.05
+
+_PRICED = pl.col("cost").is_not_null() | pl.col("cost_estimate").is_not_null()
+# An error status (429, 503) that names neither a cost nor tokens is a refusal, which nobody is charged for. Whatever was
+# answered may have been charged, and so may a request that ended without any status: it may have been sent.
+_REFUSED = (
+    (pl.col("status") == "error") & ~pl.col("http_status").is_between(200, 299) & pl.col("completion_tokens").is_null()
+)
+_MAY_BE_CHARGED = _PRICED | ~_REFUSED.fill_null(False)
 
 
 def systems_table(
@@ -27,12 +35,13 @@ def systems_table(
         calls: every entry of the ledger for these requests, failures among them, with the columns of ``judge_calls``
             and ``counts``: whether it is the call that counts for its request.
     """
-    keys = verdicts.select("system", "request_key").unique()
+    keys = verdicts.group_by("system", "request_key").agg(first=(pl.col("run") == FIRST).any())
     of_system = keys.join(calls, on="request_key").partition_by("system", as_dict=True)
+    none = calls.clear().with_columns(first=pl.lit(False))
     asked = verdicts.partition_by("system", as_dict=True)
     rows = []
     for system in systems:
-        own, paid = asked.get((system.name,), verdicts.clear()), of_system.get((system.name,), calls.clear())
+        own, paid = asked.get((system.name,), verdicts.clear()), of_system.get((system.name,), none)
         rows.append(
             {
                 **system.columns,
@@ -61,22 +70,28 @@ def _answers(first: pl.DataFrame) -> dict:
 
 
 def _money(calls: pl.DataFrame) -> dict:
-    """Of every entry: a failure that was charged is a cost of the system too."""
-    requests = calls["request_key"].n_unique()
+    """Of every entry that may have been charged: a failure that was is a cost of the system too.
+
+    The prices are those of the first run: a repeat sends the same prompts again, and what the provider's cache serves of
+    them makes it cheaper than judging is.
+    """
     known = calls.filter(pl.col("cost").is_not_null())
-    priced = calls.filter(pl.col("cost").is_not_null() | pl.col("cost_estimate").is_not_null())
+    first = calls.filter(pl.col("first") & _MAY_BE_CHARGED)
+    first_known = first.filter(pl.col("cost").is_not_null())
+    priced = first.filter(_PRICED)
     amount = float(priced["cost"].fill_null(0).sum()) + float(priced["cost_estimate"].fill_null(0).sum())
-    unpriced = calls.height - priced.height
-    usable = priced.height > 0 and unpriced <= MAX_UNPRICED_SHARE * calls.height
-    per_request = float(known["cost"].sum() or 0) / known["request_key"].n_unique() if known.height else None
+    usable = priced.height > 0 and first.height - priced.height <= MAX_UNPRICED_SHARE * first.height
+    requests = first["request_key"].n_unique()
     return {
-        "requests": requests,
+        "requests": calls["request_key"].n_unique(),
         "calls": int(calls["attempts"].sum()),
         "cost_known": known.height,
-        "cost_unknown": calls.height - known.height,
+        "cost_unknown": calls.filter(_MAY_BE_CHARGED).height - known.height,
         "known_cost": known["cost"].sum() or 0,
-        "known_cost_per_1000": None if per_request is None else 1000 * per_request,
-        "price_per_1000": 1000 * amount / priced.height * calls.height / requests if usable else None,
+        "known_cost_per_1000": 1000 * float(first_known["cost"].sum()) / first_known["request_key"].n_unique()
+        if first_known.height
+        else None,
+        "price_per_1000": 1000 * amount / priced.height * first.height / requests if usable else None,
     }
 
 
@@ -92,6 +107,7 @@ def _effort(counting: pl.DataFrame) -> dict:
         },
         "answered_models": sorted(answered["answered_model"].drop_nulls().unique()),
         "providers": sorted(answered["provider"].drop_nulls().unique()),
+        "stacks": sorted(named.select(pl.format("{} by {}", "answered_model", "provider")).to_series().unique()),
         "unrecorded": answered.height - named.height,
     }
 
@@ -121,8 +137,7 @@ def facts_of(table: pl.DataFrame, measured: Measured, calibration: CalibrationSp
             repeat=_repeat(measured, row["system"], acceptance),
             failures=1.0 if row["failure_share"] is None else row["failure_share"],
             price=row["price_per_1000"],
-            routes=tuple(row["providers"]),
-            models=tuple(row["answered_models"]),
+            stacks=tuple(row["stacks"]),
             unrecorded=row["unrecorded"],
             declared=row["declared"],
         )

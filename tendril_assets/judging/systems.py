@@ -1,11 +1,13 @@
 """The judges that are measured: a system is a model with its route, effort and sampling, and a guideline."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.judging.prompts import Guideline, load_guideline
+from tendril_assets.judging.prompts import Guideline, Message, load_guideline, render
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.spec import JudgeSpec
 from tendril_assets.spec_base import LLMSpec
@@ -30,6 +32,10 @@ class System:
     @cached_property
     def factory(self) -> RequestFactory:
         return RequestFactory(self.llm)
+
+    def messages(self, row: Mapping[str, Any]) -> list[Message]:
+        """The chat messages for a row with ``query_text`` and ``passage_text``."""
+        return render(self.guideline, row["query_text"], row["passage_text"])
 
     @property
     def columns(self) -> dict[str, str]:
@@ -71,12 +77,16 @@ def declared_system(judge: JudgeSpec) -> System:
     return next(system for system in systems_of(judge) if system.declared)
 
 
-def system_named(judge: JudgeSpec, name: str) -> System:
-    """The system of that name. Raises SettingsError where the specification has none (any more)."""
+def system_named(judge: JudgeSpec, name: str, step: str) -> System:
+    """The system of that name, which ``step`` wrote down.
+
+    Raises SettingsError where the specification has none (any more); it names the step, which writes it anew.
+    """
     found = [system for system in systems_of(judge) if system.name == name]
     if not found:
         raise SettingsError(
-            f"the calibration has no system {name!r}: the specification changed since; materialise judge_choice again"
+            f"the calibration has no system {name!r}: the specification changed since {step} was materialised; "
+            f"materialise {step} again"
         )
     return found[0]
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from tendril_assets.errors import IncompleteJudgments
-from tendril_assets.judging.parse import OK
+from tendril_assets.judging.answer_form import OK
 from tendril_assets.tables import TABLES
 
 

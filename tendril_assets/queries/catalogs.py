@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 from tendril_assets.errors import LandingError
-from tendril_assets.judging.parse import OK
+from tendril_assets.judging.answer_form import OK
 from tendril_assets.queries.wording import AMBITION_LEVELS, criterion_wording
 from tendril_assets.tables import TABLES
 

@@ -57,23 +57,21 @@ def load_summary_prompt(name: str = AREA_SUMMARY) -> SummaryPrompt:
 def summary_requests(
     areas: pl.DataFrame, factory: RequestFactory, prompt: SummaryPrompt, max_words: int
 ) -> pl.DataFrame:
-    """Two rows per area, ordered by area and attempt: area, attempt, request_key, title, text, prompt_characters.
+    """Two rows per area, ordered by area and attempt: area, attempt, request_key, title, text.
 
     ``areas``: area, title, text.
     """
     rows = []
     for area, title, text in areas.select("area", "title", "text").sort("area").iter_rows():
         for attempt in ATTEMPTS:
-            messages = prompt.messages(title, text, max_words, attempt)
-            characters = sum(len(message["content"]) for message in messages)
-            rows.append((area, attempt, factory.key(messages), title, text, characters))
+            key = factory.key(prompt.messages(title, text, max_words, attempt))
+            rows.append((area, attempt, key, title, text))
     schema = {
         "area": pl.String(),
         "attempt": pl.Int8(),
         "request_key": pl.String(),
         "title": pl.String(),
         "text": pl.String(),
-        "prompt_characters": pl.Int64(),
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from tendril_assets.corpus.identifiers import nfc
-from tendril_assets.judging.parse import ANSWERED, OK, parse_finish, without_thinking
+from tendril_assets.judging.answer_form import OK
+from tendril_assets.judging.parse import ANSWERED, parse_finish, without_thinking
 
 AMBITION_LEVELS = {"basis": "Basis", "good_practice": "Gute Praxis", "exemplary": "Vorbild"}
 

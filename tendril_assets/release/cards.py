@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.figures import Figures, assert_sums
 from tendril_assets.release.front_matter import front_matter
 from tendril_assets.release.huggingface import Config, require_rows
-from tendril_assets.release.label_quality import judge_in_use, label_quality
+from tendril_assets.release.label_quality import label_quality, published_judge
 from tendril_assets.release.wording import (
     listed,
     markdown_table,
@@ -203,7 +204,11 @@ def _documents(figures: Figures) -> str:
 
 
 def _judging(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.DataFrame) -> str:
-    judge = judge_in_use(spec, choice)
+    judge = published_judge(spec, choice)
+    if judge is None:
+        raise ExportInvariantError(
+            "judge_choice names no judge in use, so there is none to write of: nothing may be published"
+        )
     llm = judge.llm
     calls = figures["calls"].filter(pl.col("purpose") == "judge")
     effort = f"{llm.reasoning_effort} reasoning effort, " if llm.reasoning_effort else ""

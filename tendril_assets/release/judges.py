@@ -5,45 +5,33 @@ from html import escape
 
 import polars as pl
 
-from tendril_assets.release.label_quality import LEVELS, statistic_in_words
 from tendril_assets.release.markup import raw_table
 from tendril_assets.release.pictures import Picture
 from tendril_assets.release.scatter import Point, scatter
-from tendril_assets.release.wording import figure, interval, named, plural, share
+from tendril_assets.release.wording import certainty, figure, interval, named, plural, share
 from tendril_assets.spec import CollectionSpec
 
 
-def choice_table(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
-    """Systems of the calibration, best first: figure, price, failures, stability, and what the rule says."""
+def choice_as_html(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
+    """Systems of the calibration, best first: what the rule says of each, its figure, price, failures, stability."""
     facts = {r["system"]: r for r in systems.iter_rows(named=True)}
     rows = []
     for r in choice.sort("rank").iter_rows(named=True):
         own = facts[r["system"]]
-        marks = [word for word, true in (("chosen", r["chosen"]), ("judges", r["in_use"])) if true]
         failures = ", ".join(f"{n:,} {named(s).lower()}" for s, n in json.loads(own["failures"]).items())
         rows.append(
             (
-                f"{escape(r['system'])}<small>{escape(', '.join(marks))}</small>" if marks else escape(r["system"]),
+                f"{escape(_name(r))}<small>{escape(r['reason'])}</small>",
                 f"{figure(r['quality'])}<small>{interval(r['quality_low'], r['quality_high'])}</small>",
                 figure(r["price_per_1000"], 4),
                 f"{share(own['failed'], own['pairs'])}<small>{escape(failures)}</small>",
-                f"{figure(own['repeat_share'])}<small>n = {own['repeat_n']:,}</small>",
+                f"{figure(own['repeat_share'])}<small>{escape(plural(own['repeat_n'], 'pair'))}</small>",
                 figure(own["seconds_median"], 2),
                 {True: "yes", False: "no", None: "-"}[r["accepted"]],
-                f"<span style='white-space:normal'>{escape(r['reason'])}</span>",
             )
         )
-    heads = (
-        "System",
-        "Figure",
-        "USD per 1,000",
-        "Without a grade",
-        "Equal in two runs",
-        "Median s",
-        "Accepted",
-        "Reason",
-    )
-    return raw_table(heads, rows, left=1)
+    heads = ("System", "Figure", "USD per 1,000", "Without a grade", "Equal in two runs", "Median s", "Accepted")
+    return raw_table(heads, rows, css="reasons")
 
 
 def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.DataFrame) -> Picture | None:
@@ -59,7 +47,7 @@ def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.
             high=r["quality_high"],
             hint=f"{r['system']}: {figure(r['quality'])} {interval(r['quality_low'], r['quality_high'])}, "
             f"USD {figure(r['price_per_1000'], 4)} per 1,000",
-            name=_mark(r),
+            name=_name(r) if r["chosen"] or r["in_use"] else "",
             css="c-blue" if r["accepted"] else "open-orange",
             square=not r["accepted"],
             ring=bool(r["chosen"]),
@@ -74,8 +62,8 @@ def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.
     unknown = choice.height - shown.height
     left_out = f"; {plural(unknown, 'system')} without a figure or a price left out" if unknown else ""
     caption = (
-        f"{statistic_in_words(rule)}, {LEVELS[rule.levels]}, with intervals, against USD per 1,000 requests. Dots are accepted "
-        f"systems, squares are not; the ring is the rule's choice{left_out}"
+        f"{rule.in_words}, with {certainty(spec.judge.calibration.confidence)} intervals, against USD per 1,000 requests. "
+        f"Dots are accepted systems, squares are not; the ring is the rule's choice{left_out}"
     )
     return Picture.drawn(
         caption,
@@ -83,6 +71,7 @@ def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.
     )
 
 
-def _mark(row: dict) -> str:
+def _name(row: dict) -> str:
+    """The system, and in brackets whether the rule picks it and whether it judges."""
     words = [word for word, true in (("chosen", row["chosen"]), ("judges", row["in_use"])) if true]
-    return f"{row['system']} ({', '.join(words)})" if words else ""
+    return f"{row['system']} ({', '.join(words)})" if words else row["system"]

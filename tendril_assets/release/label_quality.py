@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from tendril_assets.judging.systems import System, declared_system, systems_of
-from tendril_assets.release.wording import figure, interval, listed, markdown_table, named, plural, share
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.judging.systems import System, declared_system, system_named
+from tendril_assets.release.wording import certainty, figure, interval, listed, markdown_table, named, plural, share
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.spec_calibration import CalibrationSpec, FigureSpec
+from tendril_assets.spec_calibration import CalibrationSpec
 
-LEVELS = {"mean": "in the mean over the levels", "each": "on every level", "all": "over all pairs"}
 _ALL_LAST = [pl.col("level") == "all", pl.col("level")]
 
 
@@ -28,7 +28,7 @@ def label_quality(spec: CollectionSpec, agreement: pl.DataFrame, choice: pl.Data
     text = (
         f"The judge was measured on a human-annotated calibration set (up to {pairs:,} pairs a figure). Agreement "
         "with the curated "
-        "human labels, with 95 % bootstrap intervals:"
+        f"human labels, with {certainty(spec.judge.calibration.confidence)} bootstrap intervals:"
     )
     table = markdown_table(("Level", "Cohen's κ (0/1/2)", "Cohen's κ (relevant or not)"), rows)
     humans = agreement.filter(
@@ -50,10 +50,33 @@ def _agreement_cell(rows: pl.DataFrame) -> str:
     return f"{figure(r['value'], 2)} {interval(r['low'], r['high'], 2)} (n = {r['n']:,})"
 
 
-def judge_in_use(spec: CollectionSpec, choice: pl.DataFrame) -> System:
-    """The system that judges by table ``judge_choice``; the declared one where nothing has been measured."""
+def published_judge(spec: CollectionSpec, choice: pl.DataFrame) -> System | None:
+    """The system that judges by table ``judge_choice``: the declared one where nothing has been measured, none where the
+    rule picked none.
+
+    Raises SettingsError where the table names a system that the specification no longer has.
+    """
+    if not choice.height:
+        return declared_system(spec.judge)
     used = choice.filter("in_use")["system"].to_list()
-    return next((s for s in systems_of(spec.judge) if used == [s.name]), declared_system(spec.judge))
+    return system_named(spec.judge, used[0], "judge_choice") if used else None
+
+
+def require_planned_judge(spec: CollectionSpec, choice: pl.DataFrame, planned: str) -> System:
+    """The published judge, where it is the one whose requests were planned, and so the one that graded.
+
+    Raises ExportInvariantError where it is another or none, SettingsError as ``published_judge`` does.
+    """
+    judge = published_judge(spec, choice)
+    if judge is None or judge.name != planned:
+        said = (
+            "judge_choice names no judge" if judge is None else f"judge_choice names {judge.name} as the judge in use"
+        )
+        raise ExportInvariantError(
+            f"{said}, but the requests were planned for {planned}, which graded the data. Materialise candidates and what "
+            "follows from it again; nothing was written"
+        )
+    return judge
 
 
 def how_it_was_chosen(spec: CollectionSpec, choice: pl.DataFrame) -> str:
@@ -86,8 +109,7 @@ def declared_acceptance(calibration: CalibrationSpec) -> str:
     wanted = calibration.acceptance
     if wanted is None:
         return "nothing"
-    bound = " (lower end of its interval)" if wanted.bound == "low" else ""
-    parts = [f"{statistic_in_words(wanted)}{bound} of at least {wanted.minimum:.2f} {LEVELS[wanted.levels]}"]
+    parts = [f"{wanted.in_words} of at least {wanted.minimum:.2f}"]
     if wanted.min_repeat is not None:
         what = "equal grades in two runs for at least" if wanted.repeat == "share" else "kappa of two runs of at least"
         amount = share(wanted.min_repeat, 1) if wanted.repeat == "share" else f"{wanted.min_repeat:.2f}"
@@ -98,7 +120,3 @@ def declared_acceptance(calibration: CalibrationSpec) -> str:
     if wanted.stack != "any":
         parts.append("a recorded inference stack" if wanted.stack == "recorded" else "one recorded inference stack")
     return listed(parts)
-
-
-def statistic_in_words(wanted: FigureSpec) -> str:
-    return f"{named(wanted.statistic)} against the curated grades ({named(wanted.scale)})"

@@ -36,8 +36,8 @@ def page_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     return raw_table([escape(h) for h in header], [[escape(c) for c in row] for row in rows], left=left)
 
 
-def raw_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """As ``page_table``, cells are HTML; a row of one cell opens a block and spans the table."""
+def raw_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, css: str = "") -> str:
+    """As ``page_table``, cells are HTML; a row of one cell opens a block and spans the table. ``css``: class of the table."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(f"<{tag}{' class=left' if i < left else ''}>{c}</{tag}>" for i, c in enumerate(row))
@@ -48,9 +48,8 @@ def raw_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int
         else f"<tr>{cells('td', row)}</tr>"
         for row in rows
     )
-    return (
-        f'<div class="scroll"><table><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    kind = f' class="{css}"' if css else ""
+    return f'<div class="scroll"><table{kind}><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def listing(facts: Sequence[tuple[str, str]]) -> str:

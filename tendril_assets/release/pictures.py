@@ -8,7 +8,7 @@ import polars as pl
 from tendril_assets.release.charts import Bar, Dot, Line, bars, columns, dots, lines
 from tendril_assets.release.figures import Figures
 from tendril_assets.release.svg import NARROW, WIDE
-from tendril_assets.release.wording import figure, interval, named, plural, share, signed, system_name, usd
+from tendril_assets.release.wording import certainty, figure, interval, named, plural, share, signed, system_name, usd
 
 _GRADE_CSS = {0: "c-grade0", 1: "c-grade1", 2: "c-grade2"}
 _GRADE_NAMES = {0: "0 not relevant", 1: "1 partially relevant", 2: "2 relevant"}
@@ -56,7 +56,7 @@ def passage_fates(drops: pl.DataFrame) -> Picture | None:
     return Picture.drawn(f"What became of {plural(total, 'raw passage')}", lambda w: bars(items, w, "Passages by fate"))
 
 
-def judge_agreement(agreement: pl.DataFrame) -> Picture | None:
+def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | None:
     """The judge in use against curated labels beside the annotators among themselves. ``agreement``: judge_agreement."""
     agreement = agreement.filter(pl.col("in_use") & pl.col("raters").is_in(["judge_vs_curated", "annotators"]))
     if not agreement.height:
@@ -85,8 +85,8 @@ def judge_agreement(agreement: pl.DataFrame) -> Picture | None:
     values = [v for d in items for v in (d.value, d.low) if v is not None]
     floor = min([0.0, *values])
     return Picture.drawn(
-        "Agreement with 95 % intervals: the judge against curated labels (dots), the annotators among themselves "
-        "(squares)",
+        f"Agreement with {certainty(confidence)} intervals: the judge against curated labels (dots), the annotators among "
+        "themselves (squares)",
         lambda w: dots(items, w, "Agreement of the judge and of the annotators", bounds=(floor, 1.0)),
     )
 
@@ -119,7 +119,7 @@ def loss_curve(model: str, curves: pl.DataFrame) -> Picture | None:
     )
 
 
-def systems(scores: pl.DataFrame, measure: str) -> Picture | None:
+def systems(scores: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
     """One measure of every system, per level. ``scores``: table system_scores."""
     rows = scores.filter(pl.col("measure") == measure)
     if not rows.height:
@@ -142,11 +142,12 @@ def systems(scores: pl.DataFrame, measure: str) -> Picture | None:
                 )
             )
     return Picture.drawn(
-        f"{named(measure)} with 95 % intervals", lambda w: dots(items, w, f"{named(measure)} by system")
+        f"{named(measure)} with {certainty(confidence)} intervals",
+        lambda w: dots(items, w, f"{named(measure)} by system"),
     )
 
 
-def differences(comparisons: pl.DataFrame, measure: str) -> Picture | None:
+def differences(comparisons: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
     """Paired differences of one measure. ``comparisons``: table comparisons."""
     rows = comparisons.filter(pl.col("measure") == measure)
     if not rows.height:
@@ -166,7 +167,8 @@ def differences(comparisons: pl.DataFrame, measure: str) -> Picture | None:
                 )
             )
     return Picture.drawn(
-        f"Difference in {named(measure)} with 95 % intervals; right of the line the fine-tuned model is better",
+        f"Difference in {named(measure)} with {certainty(confidence)} intervals; right of the line the fine-tuned model is "
+        "better",
         lambda w: dots(items, w, f"Paired differences in {named(measure)}", zero=True),
     )
 

@@ -12,8 +12,8 @@ import polars as pl
 
 from tendril_assets.release import pictures
 from tendril_assets.release.figures import Figures
-from tendril_assets.release.judges import choice_table, quality_and_price
-from tendril_assets.release.label_quality import declared_acceptance, judge_in_use
+from tendril_assets.release.judges import choice_as_html, quality_and_price
+from tendril_assets.release.label_quality import declared_acceptance, published_judge
 from tendril_assets.release.markup import block, listing, note, page_table, picture, section
 from tendril_assets.release.report_tables import agreement_table, calls_table, comparison_table, metric_table
 from tendril_assets.release.wording import figure, named, plural, share, usd
@@ -158,13 +158,13 @@ def _labels(inputs: ReportInputs) -> str:
 
 
 def _agreement(inputs: ReportInputs) -> str:
-    agreement = inputs.tables["judge_agreement"]
+    agreement, confidence = inputs.tables["judge_agreement"], inputs.spec.judge.calibration.confidence
     return block(
         "How far the judge agrees with people, beside how far people agree with each other. Chance agreement is 0.",
         picture(
-            pictures.judge_agreement(agreement),
+            pictures.judge_agreement(agreement, confidence),
             "The judge has not been measured yet.",
-            details=agreement_table(agreement),
+            details=agreement_table(agreement, confidence),
         ),
         _calibration(inputs),
     )
@@ -179,7 +179,7 @@ def _calibration(inputs: ReportInputs) -> str:
     return (
         f"<h3>The judges that were measured</h3><p>{escape(f'Declared before the data: {declared}.')}</p>"
         + picture(quality_and_price(inputs.spec, choice, inputs.tables["judge_agreement"]), "")
-        + choice_table(choice, systems)
+        + choice_as_html(choice, systems)
     )
 
 
@@ -234,14 +234,14 @@ def _quality(inputs: ReportInputs) -> str:
         )
     return block(
         text,
-        picture(pictures.systems(scores, measure), "No system has been evaluated yet."),
+        picture(pictures.systems(scores, measure, spec.evaluation.confidence), "No system has been evaluated yet."),
         f"<h3>All measures</h3>{metric_table(scores, spec.evaluation.measures)}" if scores.height else "",
     )
 
 
 def _differences(inputs: ReportInputs) -> str:
     measure = headline_measure(inputs.spec)
-    comparisons = inputs.tables["comparisons"]
+    comparisons, confidence = inputs.tables["comparisons"], inputs.spec.evaluation.confidence
     shown = inputs.differences.filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
     columns = [
         picture(
@@ -252,20 +252,22 @@ def _differences(inputs: ReportInputs) -> str:
     return block(
         "Paired bootstrap with the same resamples for both systems; p after Holm's correction over the "
         "fine-tuned models, per measure.",
-        picture(pictures.differences(comparisons, measure), "No fine-tuned model has been compared yet."),
+        picture(pictures.differences(comparisons, measure, confidence), "No fine-tuned model has been compared yet."),
         *columns,
-        f"<h3>All comparisons</h3>{comparison_table(comparisons)}" if comparisons.height else "",
+        f"<h3>All comparisons</h3>{comparison_table(comparisons, confidence)}" if comparisons.height else "",
     )
 
 
 def _making(inputs: ReportInputs) -> str:
     spec = inputs.spec
-    judge = judge_in_use(spec, inputs.tables["judge_choice"])
+    judge = published_judge(spec, inputs.tables["judge_choice"])
     facts = [
         ("Specification", f"<code>{spec.fingerprint()}</code>, seed {spec.seed}"),
         (
             "Judge",
-            f"<code>{escape(judge.llm.model)}</code>, guideline <code>{escape(judge.guideline.name)}</code>",
+            f"<code>{escape(judge.llm.model)}</code>, guideline <code>{escape(judge.guideline.name)}</code>"
+            if judge
+            else "none: no system meets the declared acceptance",
         ),
         ("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>"),
         ("Models", ", ".join(f"<code>{escape(m)}</code> ({escape(e.base)})" for m, e in spec.models.items())),

@@ -5,10 +5,10 @@ from html import escape
 import polars as pl
 
 from tendril_assets.release.markup import page_table, raw_table
-from tendril_assets.release.wording import figure, interval, named, p_value, signed, system_name, usd
+from tendril_assets.release.wording import certainty, figure, interval, named, p_value, signed, system_name, usd
 
 
-def agreement_table(agreement: pl.DataFrame) -> str:
+def agreement_table(agreement: pl.DataFrame, confidence: float) -> str:
     """Every figure of the judge in use and of the people, with its interval, the units it rests on and those left out."""
     rows = [
         (
@@ -25,7 +25,7 @@ def agreement_table(agreement: pl.DataFrame) -> str:
         .sort("raters", "who", "scale", "level", "statistic", descending=[True, False, True, False, False])
         .iter_rows(named=True)
     ]
-    heads = ("Raters", "Level", "Scale", "Statistic", "Value", "95 % interval", "n", "Missing")
+    heads = ("Raters", "Level", "Scale", "Statistic", "Value", f"{certainty(confidence)} interval", "n", "Missing")
     return page_table(heads, rows, left=4)
 
 
@@ -72,7 +72,7 @@ def metric_table(scores: pl.DataFrame, measures: tuple[str, ...]) -> str:
     return raw_table(["System", *(escape(named(m)) for m in present)], rows)
 
 
-def comparison_table(comparisons: pl.DataFrame) -> str:
+def comparison_table(comparisons: pl.DataFrame, confidence: float) -> str:
     """Every paired difference, in blocks per pair of systems."""
     rows: list[list[str]] = []
     ordered = comparisons.sort("system", "baseline", pl.col("level") != "all", "level", maintain_order=True)
@@ -93,7 +93,8 @@ def comparison_table(comparisons: pl.DataFrame) -> str:
                 f"{r['groups']:,}",
             ]
         )
-    return raw_table(["Level", "Measure", "Difference", "95 % interval", "p", "p, Holm", "Groups"], rows, left=2)
+    heads = ["Level", "Measure", "Difference", f"{certainty(confidence)} interval", "p", "p, Holm", "Groups"]
+    return raw_table(heads, rows, left=2)
 
 
 def _measured(r: dict | None) -> str:

@@ -13,7 +13,8 @@ _LOGARITHMIC_FROM = 5
 
 @dataclass(frozen=True)
 class Point:
-    """A value over a quantity, with its interval; ``name`` stands beside it, ``hint`` is its tooltip."""
+    """A value over a quantity, with its interval. ``name``, where it has one, stands at the foot of the plot; ``hint`` is
+    its tooltip."""
 
     x: float
     y: float
@@ -57,7 +58,7 @@ def scatter(
     guide: tuple[float, str] | None = None,
     height: int = 260,
 ) -> str:
-    """Points with whiskers; ``guide`` is a dashed level line with its text. Names stand above their points."""
+    """Points with whiskers; ``guide`` is a dashed level line with its text."""
     canvas = Canvas(width)
     ends = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     ends += [guide[0]] if guide else []
@@ -98,7 +99,7 @@ def _whiskers(canvas: Canvas, point: Point, x: float, up: Scale) -> None:
 
 
 def _names(canvas: Canvas, points: Sequence[Point], across: _Across, up: Scale, bounds: tuple[float, float]) -> None:
-    """Names at the foot of the plot, one under the other, each tied to its point by a line."""
+    """Names at the foot of the plot, the first lowest, each tied to its point by a line."""
     y = up(up.low) - 6
     for point in (p for p in points if p.name):
         x = across(point.x)

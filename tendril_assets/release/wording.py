@@ -86,6 +86,11 @@ def interval(low: float | None, high: float | None, digits: int = 3, *, sign: bo
     return f"[{write(low, digits)}, {write(high, digits)}]"
 
 
+def certainty(confidence: float) -> str:
+    """The confidence of an interval: ``95 %``, ``99.5 %``."""
+    return f"{100 * confidence:.6g} %"
+
+
 def p_value(p: float | None) -> str:
     if p is None:
         return "-"

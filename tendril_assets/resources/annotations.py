@@ -33,7 +33,8 @@ def read_annotations(path: Path, guideline: Guideline) -> pl.DataFrame:
     annotations = read_table(path, table, choices={"grade": GRADES})
     wanted, form = answer_columns(guideline), guideline.answer
     rows = list(read_rows(path))
-    header = rows[0][1] if rows else {}
+    # Lines of JSON need not have the same columns.
+    header = set().union(*(row for _, row in rows))
     absent = [column for column in wanted if column not in header]
     if rows and absent and not (len(absent) == len(wanted) and "grade" in header):
         raise LandingError(
@@ -43,16 +44,21 @@ def read_annotations(path: Path, guideline: Guideline) -> pl.DataFrame:
     if not rows or absent or not isinstance(form, QuestionForm):
         return annotations
     problems = Problems(path)
-    grades = [_grade(form, row, number, problems) for number, row in rows]
+    grades, refused = [], set()
+    for number, row in rows:
+        before = len(problems.found)
+        grades.append(_grade(form, row, number, problems))
+        if len(problems.found) > before:
+            refused.add(number)
     for (number, _), written, made in zip(rows, annotations["grade"], grades, strict=True):
-        if written is not None and written != made and not problems.found:
+        if written is not None and written != made and number not in refused:
             problems.add(number, f"grade is {written}, but the answers make {'none' if made is None else made}")
     problems.raise_if_any()
     return annotations.with_columns(pl.Series("grade", grades, table.schema["grade"]))
 
 
 def _grade(form: QuestionForm, row: Mapping[str, Any], number: int, problems: Problems) -> int | None:
-    answers = {key: unicodedata.normalize("NFC", str(row[key] or "")).strip() for key in form.keys}
+    answers = {key: unicodedata.normalize("NFC", str(row.get(key) or "")).strip() for key in form.keys}
     if not any(answers.values()):
         return None
     verdict = form.read(answers)

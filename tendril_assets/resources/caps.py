@@ -5,7 +5,7 @@ cap together. What a call really cost replaces its worst case once it is known; 
 stays. So the cap holds whatever the gateway does, as long as its prices hold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -18,12 +18,14 @@ from tendril_assets.judging.prices import Prices
 class Caps:
     """Limits of one run, over all its asking steps; None is none.
 
-    ``max_usd`` needs the price of every model asked, by model name in ``prices``.
+    ``max_usd`` needs the price of every model asked, by model name in ``prices``. ``source``: where the price of a model
+    is from, or why it is unknown.
     """
 
     max_usd: Decimal | None = None
     max_calls: int | None = None
     prices: Mapping[str, Prices] | None = field(default=None, repr=False)
+    source: Callable[[str], str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ class Purse:
         """Worst case of one call; 0 where no money cap is set. Raises SettingsError for a model without a price."""
         if self._caps.max_usd is None:
             return Decimal(0)
-        prices = (self._caps.prices or {}).get(str(body.get("model")))
+        model = str(body.get("model"))
+        prices = (self._caps.prices or {}).get(model)
         if prices is None:
+            found = "unknown" if self._caps.source is None else self._caps.source(model)
             raise SettingsError(
-                f"a cap of {self._caps.max_usd} USD cannot be kept: the price of {body.get('model')!r} is unknown. "
-                "Nothing was asked of it. Name its price, or cap the number of calls instead of the money."
+                f"a cap of {self._caps.max_usd} USD cannot be kept: the price of {model!r} is {found}. Nothing was asked "
+                "of it. Set TENDRIL_PRICES to a price table that holds it, or cap the number of calls "
+                "(TENDRIL_MAX_CALLS) instead of the money."
             )
         return prices.worst(body)
 

@@ -1,12 +1,10 @@
 """The gateway as a Dagster resource (key ``gateway``): where requests go, how many at once, and the caps of a run."""
 
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
 
 import dagster as dg
 from pydantic import Field, field_validator
@@ -15,7 +13,6 @@ from tendril_assets.resources.gateway_client import (
     Caps,
     Endpoint,
     GatewayRequest,
-    Prices,
     Progress,
     RunSummary,
     Spent,
@@ -25,11 +22,7 @@ from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.price_list import read_price_list
 from tendril_assets.settings import Settings, amount_in_usd
 
-LOG_SECONDS = 10.0
-
-
-class _Log(Protocol):
-    def info(self, message: str, /) -> object: ...
+_log = logging.getLogger(__name__)
 
 
 class Gateway(dg.ConfigurableResource):
@@ -72,50 +65,39 @@ class Gateway(dg.ConfigurableResource):
         ledger: Ledger,
         *,
         total: int | None = None,
-        prices: Mapping[str, Prices] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-        stop: threading.Event | None = None,
         run: str | None = None,
         spent: Spent | None = None,
         proven: Collection[str] = (),
     ) -> RunSummary:
         """Ask every request once into the ledger; see ``gateway_client.answer`` for what it returns and raises.
 
-        Without ``prices`` a cap in money goes by ``price_list``: the gateway's own list, else the table. The caps are
-        those of the whole ``run``, of which ``spent`` is used up already.
+        A cap in money goes by ``price_list``: the gateway's own list, else the table, which is logged as a warning. The
+        caps are those of the whole ``run``, of which ``spent`` is used up already.
         """
-        max_usd = None if self.max_usd is None else Decimal(self.max_usd)
+        endpoint = Endpoint(self.base_url, self.api_key)
         return answer(
             requests,
             ledger,
-            endpoint=Endpoint(self.base_url, self.api_key),
+            endpoint=endpoint,
             concurrency=self.concurrency,
-            caps=Caps(max_usd, self.max_calls, self._known_prices() if prices is None else prices),
+            caps=self._caps(),
             timeout_s=self.timeout_s,
             total=total,
             on_progress=on_progress,
-            stop=stop,
             run=run,
             spent=spent,
             proven=proven,
         )
 
-    def _known_prices(self) -> Mapping[str, Prices] | None:
-        """None where no price is needed for a cap, and costs that are not named are estimated by the package's table."""
+    def _caps(self) -> Caps:
+        """Without a cap in money no price is needed, and costs that are not named are estimated by the package's table."""
         if self.max_usd is None and self.price_table is None:
-            return None
+            return Caps(max_calls=self.max_calls)
         table = None if self.price_table is None else Path(self.price_table)
-        return read_price_list(self.base_url, self.api_key, table, datetime.now(UTC).date()).prices
-
-
-def progress_to(log: _Log, every_s: float = LOG_SECONDS) -> Callable[[Progress], None]:
-    """A progress callback that writes a line to ``log`` at most every ``every_s`` seconds."""
-    last = time.monotonic()
-
-    def report(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= every_s:
-            last = time.monotonic()
-            log.info(str(progress))
-
-    return report
+        found = read_price_list(self.base_url, self.api_key, table, datetime.now(UTC).date())
+        max_usd = None if self.max_usd is None else Decimal(self.max_usd)
+        doubt = found.doubt()
+        if max_usd is not None and doubt is not None:
+            _log.warning("the cap of %s USD may not hold: %s. TENDRIL_PRICES names a newer table", max_usd, doubt)
+        return Caps(max_usd, self.max_calls, found.prices, found.source)

@@ -57,17 +57,22 @@ class Ask:
         self._kinds[_kind(reply)] += counts
         self.last = reply
 
-    def estimated(self, reply: Reply, prices: Prices | None) -> Decimal | None:
-        """USD that an attempt cost by token prices where the gateway did not say; its worst case where it named no
-        tokens either. None where the price is unknown, or nothing is to be estimated."""
+    def add_estimate(self, reply: Reply, prices: Prices | None) -> Decimal:
+        """Add what an attempt cost by token prices where the gateway did not say, and return it; the worst case where it
+        named no tokens either. 0, and nothing added, where the price is unknown or nothing is to be estimated."""
         if prices is None or reply.cost is not None or not reply.charged:
-            return None
+            return Decimal(0)
         if reply.prompt_tokens is None or reply.completion_tokens is None:
             guess = prices.worst(self.request.body)
         else:
             guess = prices.cost_of(reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens or 0)
         self.estimate = guess if self.estimate is None else self.estimate + guess
         return guess
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether any attempt cost something, or may have."""
+        return self.charged or bool(self.cost)
 
     def is_given_up(self, policy: RetryPolicy, is_connected: bool = True) -> bool:
         """Whether the last attempt used up what the policy allows for failures of its kind.

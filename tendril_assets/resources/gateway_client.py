@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Sized
 from dataclasses import replace
 from decimal import Decimal
 from types import FrameType
+from typing import Any
 
 import httpx
 
@@ -60,13 +61,14 @@ def answer(
 ) -> RunSummary:
     """Ask every request once and store each outcome in the ledger; returns when all are done, or cannot go on.
 
-    The caller leaves out what ``ledger.answered_keys()`` holds; a key that comes twice in ``requests`` is asked once.
+    The caller leaves out what ``ledger.answered()`` holds; a key that comes twice in ``requests`` is asked once.
     ``total`` is the number of requests where ``requests`` has no length. ``timeout_s`` bounds one attempt as a whole.
     ``concurrency`` is the most that is in flight; a gateway that refuses for congestion gets fewer for a while.
     ``caps`` hold for a run of several such steps: ``run`` is its name, written into each entry, and ``spent`` what its
     earlier steps used up. Costs the gateway does not name are estimated by ``caps.prices``, or by the package's list.
-    ``proven``: models that have answered requests with these parameters before. What such a model refuses with 400 or
-    422, in this run or an earlier one, is that request's own failure; 20 in a row end the run like any other refusal.
+    ``proven``: ``parameters`` of the bodies that have been answered in an earlier run. What a model refuses with 400 or
+    422 once it has answered with the same parameters, then or in this run, is that request's own failure; 20 in a row
+    end the run like any other refusal.
     ``on_progress`` is called at most every half second, in this thread. ``stop``, SIGTERM and SIGINT (in the main
     thread) end the run: nothing new is handed out, what is in flight is finished and stored, and a signal is then
     delivered to its former handler; one that comes some seconds later abandons what is in flight, with an entry each,
@@ -88,17 +90,17 @@ def answer(
         total = len(requests)
     with ledger.writer() as writer:
         asking = Run(
-            iter(requests),
-            writer,
-            endpoint,
-            concurrency,
-            caps,
-            retry or RetryPolicy(),
-            timeout_s,
-            total,
-            run,
-            spent,
-            proven,
+            requests=iter(requests),
+            writer=writer,
+            endpoint=endpoint,
+            concurrency=concurrency,
+            caps=caps,
+            policy=retry or RetryPolicy(),
+            timeout_s=timeout_s,
+            total=total,
+            run=run,
+            spent=spent,
+            proven=proven,
         )
         with _signals(asking) as caught:
             asyncio.run(asking.go(on_progress, stop))
@@ -130,16 +132,24 @@ def fetch_prices(endpoint: Endpoint) -> dict[str, Prices]:
         )
     prices = {}
     for model, pricing in rows:
-        with contextlib.suppress(ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
-            # A price per request is named where there is one; tokens without a price are not free but unknown.
-            parts = [
-                Decimal(str(price)) for price in (pricing["prompt"], pricing["completion"], pricing.get("request", 0))
-            ]
-            # OpenRouter's name for the price of a token read from the provider's cache; absent where there is none.
-            cached = Decimal(str(pricing.get("input_cache_read", "NaN")))
-            if all(read_cost(part)[0] is not None for part in parts):
-                prices[model] = Prices(*parts, cached=read_cost(cached)[0])
+        if not (isinstance(model, str) and isinstance(pricing, dict)):
+            continue
+        # Tokens without a price are not free but unknown; a price per request is named where there is one.
+        prompt, completion = _price(pricing.get("prompt")), _price(pricing.get("completion"))
+        request = pricing.get("request")
+        per_request = Decimal(0) if request is None else _price(request)
+        if prompt is not None and completion is not None and per_request is not None:
+            # OpenRouter's name for the price of a token read from the provider's cache.
+            prices[model] = Prices(prompt, completion, per_request, cached=_price(pricing.get("input_cache_read")))
     return prices
+
+
+def _price(value: Any) -> Decimal | None:
+    """USD of a price, a number or its text; None where it is absent or no price."""
+    try:
+        return read_cost(Decimal(str(value)))[0]
+    except ArithmeticError:
+        return None
 
 
 @contextlib.contextmanager

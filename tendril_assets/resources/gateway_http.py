@@ -24,6 +24,7 @@ from tendril_assets.resources.replies import Action, Reply, read_reply
 from tendril_assets.resources.retry import body_wait_seconds, is_congestion, wait_seconds
 
 MAX_BODY_BYTES = 16 * 2**20
+_ENDLESS = "the body has no end"
 _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 60.0
 # A server that closes a connection it had kept alive does so before it has worked on the request that crosses with it.
@@ -118,11 +119,16 @@ class GatewayHttp:
         wait = None
         if response.status != 200 or "Retry-After" in response.headers:
             wait = wait_seconds(response.headers, datetime.now(UTC), self._cap)
+        if body is None and response.status == 200:
+            reply = Reply("bad_body", Action.RETRY, 200, detail=_ENDLESS, retry_after=wait, charged=True)
+            return Outcome(reply)
+        # What another status means does not hang on its body.
+        found = b"" if body is None else body
+        reply = read_reply(response.status, found, wait, response.headers.get("x-litellm-response-cost"))
         if body is None:
-            return Outcome(Reply("bad_body", Action.RETRY, response.status, detail="the body has no end", charged=True))
-        reply = read_reply(response.status, body, wait, response.headers.get("x-litellm-response-cost"))
+            reply = replace(reply, detail=_ENDLESS)
         if reply.retry_after is None and is_congestion(reply):
-            reply = replace(reply, retry_after=body_wait_seconds(body, datetime.now(UTC), self._cap))
+            reply = replace(reply, retry_after=body_wait_seconds(found, datetime.now(UTC), self._cap))
         return Outcome(reply)
 
 

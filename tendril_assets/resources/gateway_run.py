@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from tendril_assets.errors import IncompleteJudgments, SettingsError
 from tendril_assets.resources.gateway_window import Window
 from tendril_assets.resources.ledger_entry import FAILURE_STATUSES, FINAL_STATUSES
+from tendril_assets.resources.loopback import is_loopback
 from tendril_assets.resources.replies import Reply
 from tendril_assets.resources.retry import is_congestion
 
@@ -21,7 +22,6 @@ FAILURES = "incomplete: failures"
 ERROR = "incomplete: error"
 
 _RATE_SECONDS = 10.0
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,15 @@ class Endpoint:
     api_key: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SettingsError(f"the gateway's base URL {self.base_url!r} should look like https://host/api/v1")
+        complaint = f"the gateway's base URL {self.base_url!r} should look like https://host/api/v1"
+        try:
+            parts = urlsplit(self.base_url)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError as error:
+            # Brackets without an end, a port beyond 65,535.
+            raise SettingsError(f"{complaint}: {error}") from None
+        if not is_address:
+            raise SettingsError(complaint)
         if parts.username or parts.password or parts.query or parts.fragment:
             raise SettingsError(
                 "the gateway's base URL must hold neither credentials nor a query: the key has its own setting"
@@ -46,7 +52,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        return urlsplit(self.base_url).hostname in _LOOPBACK
+        return is_loopback(urlsplit(self.base_url).hostname)
 
     def url(self, path: str) -> str:
         return f"{self.base_url.rstrip('/')}/{path}"
@@ -76,10 +82,11 @@ class GatewayRequest:
 class Progress:
     """Where a run stands. ``open`` and ``eta_s`` are None while the number of requests is not known.
 
-    ``by_status``: requests given up on, by status. ``calls``: HTTP calls. ``in_flight`` now, of at most ``limit``, which
-    falls when the gateway refuses for congestion (``rate_limited`` replies so far) and recovers. ``cost`` is what the
-    gateway named; ``cost_unknown`` counts replies of which it did not say. ``cost_forecast``: ``cost`` scaled to all
-    requests. ``cached_share``: of the prompt tokens, as far as replies say.
+    ``by_status``: requests given up on, by status. ``calls``: HTTP calls, retries included; ``calls_per_s``: those of the
+    last ten seconds or so, while ``eta_s`` goes by the requests finished in them. ``in_flight`` now, of at most
+    ``limit``, which falls when the gateway refuses for congestion (``rate_limited`` replies so far) and recovers.
+    ``cost`` is what the gateway named; ``cost_unknown`` counts replies of which it did not say. ``cost_forecast``:
+    ``cost`` scaled to all requests. ``cached_share``: of the prompt tokens, as far as replies say.
     """
 
     done: int
@@ -96,14 +103,6 @@ class Progress:
     cost_unknown: int = 0
     cost_forecast: Decimal | None = None
     cached_share: float | None = None
-
-    def __str__(self) -> str:
-        known = "" if self.open is None else f", {self.open:,} open"
-        eta = "" if self.eta_s is None else f", {self.eta_s:,.0f} s to go"
-        forecast = "" if self.cost_forecast is None else f" of about {self.cost_forecast:.4f}"
-        pace = f"{self.calls_per_s:,.1f} calls/s, {self.cost:.4f}{forecast} USD"
-        limited = f", {self.rate_limited:,} rate-limited (at most {self.limit} in flight)" if self.rate_limited else ""
-        return f"{self.done:,} done{known}, {self.failed:,} failed, {pace}{limited}{eta}"
 
 
 @dataclass(frozen=True)
@@ -162,10 +161,11 @@ class RunSummary:
             if self.rate_limited
             else ""
         )
+        closed = f"; {self.reconnected:,} calls met a connection just closed" if self.reconnected else ""
         return (
             f"{self.state}: {self.answered:,} of {self.requests:,} requests answered, {self.n_open:,} open, "
             f"{self.calls:,} calls in {self.seconds:.1f} s ({statuses}); {self.cost} USD named by {self.cost_known:,} "
-            f"replies, unknown for {self.cost_unknown:,}{estimate}{limited}"
+            f"replies, unknown for {self.cost_unknown:,}{estimate}{limited}{closed}"
         )
 
 
@@ -182,7 +182,8 @@ class Tally:
         self.by_status: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self.started = time.perf_counter()
-        self._marks: deque[tuple[float, int]] = deque([(self.started, 0)])
+        # When, and how many requests were finished and calls made by then.
+        self._marks: deque[tuple[float, int, int]] = deque([(self.started, 0, 0)])
 
     def attempt(self, reply: Reply) -> None:
         """Count one HTTP attempt."""
@@ -226,18 +227,19 @@ class Tally:
 
     def progress(self, window: Window) -> Progress:
         now, finished = time.perf_counter(), self.answered + self.failed
-        self._marks.append((now, finished))
+        self._marks.append((now, finished, self.calls))
         while len(self._marks) > 2 and now - self._marks[1][0] >= _RATE_SECONDS:
             self._marks.popleft()
-        since, before = self._marks[0]
-        rate = (finished - before) / (now - since) if now > since else 0.0
+        since, finished_before, calls_before = self._marks[0]
+        seconds = now - since
+        rate = (finished - finished_before) / seconds if seconds > 0 else 0.0
         still = None if self.requests is None else max(0, self.requests - finished)
         is_forecast = self.requests is not None and finished > 0 and self.cost_known > 0
         return Progress(
             done=self.answered,
             open=still,
             failed=self.failed,
-            calls_per_s=rate,
+            calls_per_s=(self.calls - calls_before) / seconds if seconds > 0 else 0.0,
             cost=self.cost,
             eta_s=still / rate if still is not None and rate > 0 else None,
             by_status={status: n for status, n in self.by_status.items() if status in FAILURE_STATUSES},

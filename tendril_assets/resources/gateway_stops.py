@@ -19,16 +19,18 @@ def refusal(reply: Reply, endpoint: Endpoint, ask: Ask) -> GatewayError:
         return InsufficientCredits(message, status=402)
     message = (
         f"{endpoint.base_url} refused model {ask.request.body.get('model')!r} with status {reply.http_status}{said}. "
-        "Asking again does not change that: check base URL, key, model name and provider pin, then run the step again."
+        f"Asking again does not change that: {_remedy(reply.http_status or 0)}, then run the step again."
     )
     return GatewayRefused(message, status=reply.http_status)
 
 
-def no_connection(reply: Reply, endpoint: Endpoint, attempts: int) -> GatewayError:
-    """Nothing was ever reached, or what was reached cannot be trusted."""
+def no_connection(reply: Reply, endpoint: Endpoint, ask: Ask, is_first: bool) -> GatewayError:
+    """Nothing was ever reached, or what was reached cannot be trusted. ``is_first``: nothing ever went out in this run."""
+    attempts = "1 attempt" if ask.attempts == 1 else f"{ask.attempts} attempts"
     return GatewayError(
-        f"no connection to {endpoint.base_url} after {attempts} attempts: {reply.detail}. Nothing was asked. Check the "
-        "base URL, the network and the proxy settings, then run the step again."
+        f"no connection to {endpoint.base_url} after {attempts}: {reply.detail}. "
+        f"{'Nothing was asked. ' if is_first else ''}Check the base URL, the network and the proxy settings, then run "
+        "the step again."
     )
 
 
@@ -40,6 +42,14 @@ def down(reply: Reply, endpoint: Endpoint, in_a_row: int) -> GatewayError:
         "gateway or model seem to be down. Run the step again later: only open requests are asked.",
         status=reply.http_status,
     )
+
+
+def _remedy(status: int) -> str:
+    if 300 <= status < 400:
+        return "it is a redirect, and the key goes to no other address; name the final one in TENDRIL_LLM_BASE_URL"
+    if status in (400, 422):
+        return "check model name, provider pin and the parameters of judge.llm in the collection's specification"
+    return "check base URL, key, model name and provider pin"
 
 
 def _quotable(message: str | None, secret: str, body: dict[str, Any]) -> str:

@@ -15,15 +15,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result
-
+from tendril_assets.errors import GatewayError
 from tendril_assets.judging.prices import Prices, load_price_table, output_limit
+from tendril_assets.judging.request import parameters
 from tendril_assets.resources import gateway_run as states
 from tendril_assets.resources import gateway_stops as stops
 from tendril_assets.resources.caps import Caps, Purse, Spent
-from tendril_assets.resources.gateway_ask import STALE_TRIES, UNASKED, Ask, kept
+from tendril_assets.resources.gateway_ask import STALE_TRIES, Ask, kept
 from tendril_assets.resources.gateway_run import Endpoint, GatewayRequest, Progress, RunSummary, Tally
 from tendril_assets.resources.gateway_window import Window
 from tendril_assets.resources.ledger_entry import FAILURE_STATUSES
@@ -58,6 +58,7 @@ class Run:
 
     def __init__(
         self,
+        *,
         requests: Iterator[GatewayRequest],
         writer: LedgerWriter,
         endpoint: Endpoint,
@@ -73,7 +74,10 @@ class Run:
         self._requests, self._writer, self._endpoint, self._name = requests, writer, endpoint, run
         self._concurrency, self._policy, self._timeout_s = max(1, concurrency), policy, timeout_s
         self._prices = caps.prices
+        # A cap in calls holds over the steps of a named run: what each made is counted by its entries.
+        self._counts_calls = caps.max_calls is not None and run is not None
         self._proven, self._refused = set(proven), Counter[str]()
+        self._parameters: tuple[dict[str, Any], str] = ({}, "")
         self._purse, self.tally, self._window = Purse(caps, spent), Tally(total), Window(self._concurrency)
         self._seen: set[str] = set()
         self._exhausted = False
@@ -83,6 +87,7 @@ class Run:
         self._halted, self._settled = asyncio.Event(), asyncio.Event()
         self._first_signal: float | None = None
         self._workers: list[asyncio.Task[None]] = []
+        self._is_mute = False
 
     async def go(self, on_progress: Callable[[Progress], None] | None, stop: threading.Event | None) -> None:
         # Here, for a code location that only loads needs no HTTP client.
@@ -97,8 +102,7 @@ class Run:
             await asyncio.gather(*self._workers, return_exceptions=True)
             watcher.cancel()
             await asyncio.gather(watcher, return_exceptions=True)
-        if on_progress is not None and self.failure is None:
-            on_progress(self.tally.progress(self._window))
+        self._report(on_progress)
 
     def halt(self, reason: str, failure: BaseException | None = None) -> None:
         """Hand out nothing more. The first reason and the first failure stand."""
@@ -135,19 +139,9 @@ class Run:
         return self.tally.summary(state, unseen, self._window.lowest)
 
     async def _work(self, client: "GatewayHttp") -> None:
-        retrying = AsyncRetrying(
-            retry=retry_if_result(lambda reply: reply.action is Action.RETRY),
-            stop=self._gives_up,
-            wait=self._wait,
-            sleep=self._sleep,
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
         try:
             while (ask := await self._take()) is not None:
-                reply = await self._attempt(client, ask)
-                if reply.action is Action.RETRY:
-                    reply = await retrying(self._again, client, ask, [reply])
-                self._finish(ask, reply)
+                self._finish(ask, await self._ask(client, ask))
         except Exception as error:
             # Whatever ends one worker ends the run, and is raised once the others have stored what they have in flight.
             self.halt(states.ERROR, error)
@@ -205,6 +199,16 @@ class Run:
             await self._settled.wait()
         return False
 
+    async def _ask(self, client: "GatewayHttp", ask: Ask) -> Reply:
+        """Attempt after attempt, until a reply is the request's end, its patience is used up or the run is ending."""
+        attempt = 0
+        while True:
+            attempt += 1
+            reply = await self._attempt(client, ask)
+            if reply.action is not Action.RETRY or self.reason is not None or self._is_given_up(ask):
+                return reply
+            await self._sleep(self._policy.wait(reply, ask.request.key, attempt))
+
     async def _attempt(self, client: "GatewayHttp", ask: Ask) -> Reply:
         """One reply, or the failure to get one; after a halt nothing is sent, and it is what the request has so far."""
         if ask.ticket is None:
@@ -240,7 +244,7 @@ class Run:
             self._writer.append(ask.entry(_ABANDONED, self._endpoint.api_key, self._name))
             raise
         ask.seconds = time.perf_counter() - started
-        reply = self._of_its_own(outcome.reply, str(ask.request.body.get("model")))
+        reply = self._of_its_own(outcome.reply, ask.request.body)
         is_stale = outcome.stale and ask.stale < STALE_TRIES
         ask.stale += is_stale
         self.tally.reconnected += is_stale
@@ -253,29 +257,38 @@ class Run:
         if reply.action in (Action.NO_CREDIT, Action.REFUSED):
             self.halt(states.ERROR, stops.refusal(reply, self._endpoint, ask))
         elif outcome.hopeless:
-            self.halt(states.ERROR, stops.no_connection(reply, self._endpoint, ask.attempts))
+            self.halt(states.ERROR, self._no_connection(reply, ask))
         return reply, is_stale and self.reason is None
 
-    def _of_its_own(self, reply: Reply, model: str) -> Reply:
-        """A model that answers these very parameters refuses one text, not the run: that request fails alone, unless
-        one after the other does."""
+    def _of_its_own(self, reply: Reply, body: dict[str, Any]) -> Reply:
+        """A model that answers with these very parameters refuses one text, not the run: that request fails alone,
+        unless one after the other does."""
         if reply.status == "answered":
-            self._proven.add(model)
-            self._refused[model] = 0
-        elif reply.action is Action.REFUSED and reply.http_status in _ABOUT_ONE and model in self._proven:
-            self._refused[model] += 1
-            if self._refused[model] < _REFUSED_IN_A_ROW:
+            system = self._system(body)
+            self._proven.add(system)
+            self._refused[system] = 0
+        elif reply.action is Action.REFUSED and reply.http_status in _ABOUT_ONE:
+            system = self._system(body)
+            self._refused[system] += 1
+            if system in self._proven and self._refused[system] < _REFUSED_IN_A_ROW:
                 return replace(reply, action=Action.KEEP)
         return reply
+
+    def _system(self, body: dict[str, Any]) -> str:
+        """``parameters`` of a body. Neighbours mostly have the same, and comparing is cheaper than encoding."""
+        given = {name: value for name, value in body.items() if name != "messages"}
+        if given != self._parameters[0]:
+            self._parameters = (given, parameters(body))
+        return self._parameters[1]
 
     def _book(self, ask: Ask, reply: Reply, counts: bool) -> None:
         self._purse.settle(ask.worst, reply.cost, reply.charged)
         self._settled.set()
         self.tally.attempt(reply)
         ask.add(reply, counts)
-        if reply.cost is None and reply.charged:
-            guess = ask.estimated(reply, self._known_prices().get(str(ask.request.body.get("model"))))
-            self.tally.cost_estimate += guess or 0
+        self.tally.cost_estimate += ask.add_estimate(
+            reply, self._known_prices().get(str(ask.request.body.get("model")))
+        )
 
     def _known_prices(self) -> Mapping[str, Prices]:
         """The caller's or the gateway's own; else the package's list, which is good enough for an estimate."""
@@ -287,32 +300,27 @@ class Run:
         ask.ticket = None
         self._window.leave()
 
-    async def _again(self, client: "GatewayHttp", ask: Ask, failed: list[Reply]) -> Reply:
-        """What tenacity calls: it is given the first failure as it happened, and pays its way only after one."""
-        return failed.pop() if failed else await self._attempt(client, ask)
-
     async def _sleep(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._halted.wait()
 
-    def _gives_up(self, state: RetryCallState) -> bool:
-        return self.reason is not None or state.args[1].is_given_up(self._policy, self.tally.replies > 0)
+    def _is_given_up(self, ask: Ask) -> bool:
+        return ask.is_given_up(self._policy, self.tally.replies > 0)
 
-    def _wait(self, state: RetryCallState) -> float:
-        ask: Ask = state.args[1]
-        return self._policy.wait(ask.last or UNASKED, ask.request.key, state.attempt_number)
+    def _no_connection(self, reply: Reply, ask: Ask) -> GatewayError:
+        is_first = self.tally.replies == 0 and self.tally.cost_unknown == 0
+        return stops.no_connection(reply, self._endpoint, ask, is_first)
 
     def _finish(self, ask: Ask, reply: Reply) -> None:
-        if ask.attempts == 0 or reply.action in (Action.NO_CREDIT, Action.REFUSED):
-            return
-        is_given_up = ask.is_given_up(self._policy, self.tally.replies > 0)
-        cut_short = self.reason is not None and reply.status in FAILURE_STATUSES and not is_given_up
-        if cut_short and not ask.charged:
-            # It said nothing and cost nothing: simply open.
-            return
-        if is_unreachable(reply) and self.tally.replies == 0:
-            self.halt(states.FAILURES, stops.no_connection(reply, self._endpoint, ask.attempts))
+        """The request's line in the ledger. What ended with the run, said nothing and cost nothing is simply open."""
+        is_refused = reply.action in (Action.NO_CREDIT, Action.REFUSED)
+        is_cut_short = self.reason is not None and reply.status in FAILURE_STATUSES and not self._is_given_up(ask)
+        is_unreached = is_unreachable(reply) and self.tally.replies == 0
+        if is_unreached and not is_cut_short and ask.attempts:
+            self.halt(states.FAILURES, self._no_connection(reply, ask))
+        needs_no_line = is_refused or is_cut_short or is_unreached
+        if ask.attempts == 0 or (needs_no_line and not ask.is_paid and not self._counts_calls):
             return
         self._writer.append(ask.entry(reply, self._endpoint.api_key, self._name))
         self.tally.stored(reply.status)
@@ -321,13 +329,20 @@ class Run:
 
     async def _watch(self, on_progress: Callable[[Progress], None] | None, stop: threading.Event | None) -> None:
         last = time.monotonic()
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            if stop is not None and stop.is_set():
+                self.halt(states.STOPPED)
+            if time.monotonic() - last >= PROGRESS_SECONDS:
+                self._report(on_progress)
+                last = time.monotonic()
+
+    def _report(self, on_progress: Callable[[Progress], None] | None) -> None:
+        """Tell where the run stands, however it ends. A callback that fails once ends the run and is not called again."""
+        if on_progress is None or self._is_mute:
+            return
         try:
-            while True:
-                await asyncio.sleep(_POLL_SECONDS)
-                if stop is not None and stop.is_set():
-                    self.halt(states.STOPPED)
-                if on_progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
-                    on_progress(self.tally.progress(self._window))
-                    last = time.monotonic()
+            on_progress(self.tally.progress(self._window))
         except Exception as error:
+            self._is_mute = True
             self.halt(states.STOPPED, error)

@@ -98,11 +98,6 @@ class LedgerEntry:
         if self.called_at.tzinfo is None:
             raise ValueError("called_at needs a time zone: use datetime.now(UTC)")
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the request counts as answered and is not asked again."""
-        return self.status in FINAL_STATUSES
-
     def to_line(self, sequence: int) -> bytes:
         """The entry as one UTF-8 line with its newline. Lone surrogates become U+FFFD: UTF-8 has no form for them."""
         if not isfinite(self.seconds):

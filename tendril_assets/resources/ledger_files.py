@@ -61,7 +61,8 @@ class Compacted:
 @dataclass(frozen=True)
 class Listing:
     """What is in a ledger folder. ``parts`` count, by segment number; ``superseded`` were replaced by one of them;
-    ``partial`` were left by a process that was killed; ``unreadable``: Parquet files whose footer tells nothing."""
+    ``partial`` were left by a process that was killed; ``unreadable``: Parquet files whose footer tells
+    nothing, and links to nothing."""
 
     parts: tuple[Segment | Compacted, ...] = ()
     superseded: tuple[Path, ...] = ()
@@ -77,7 +78,7 @@ class Listing:
         return [part for part in self.parts if isinstance(part, Compacted)]
 
     def require_readable(self) -> None:
-        """Raises LedgerError where a Parquet file cannot be read at all."""
+        """Raises LedgerError where a file cannot be read at all."""
         for path, reason in self.unreadable:
             raise LedgerError(
                 f"{path} cannot be read ({reason}): replies that were paid for are in it. Restore it from a copy; "
@@ -95,7 +96,9 @@ def list_files(folder: Path) -> Listing:
     unreadable: list[tuple[Path, str]] = []
     for name in names:
         path = folder / name
-        if match := _SEGMENT.fullmatch(name):
+        if (_SEGMENT.fullmatch(name) or _COMPACTED.fullmatch(name)) and path.is_symlink() and not path.exists():
+            unreadable.append((path, "it is a link to a file that is gone"))
+        elif match := _SEGMENT.fullmatch(name):
             found.append(Segment(path, int(match[1])))
         elif match := _COMPACTED.fullmatch(name):
             try:

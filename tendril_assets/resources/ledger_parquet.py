@@ -244,9 +244,18 @@ def unsound(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def exact_sum(amounts: pl.Series) -> Decimal:
-    """Sum of decimal texts without any rounding; the empty ones are left out."""
+    """Sum of decimal texts without any rounding; the empty ones are left out.
+
+    Raises LedgerError where no sum of money is that long.
+    """
     total = Decimal(0)
     with decimal.localcontext(EXACT):
         for amount, n in amounts.drop_nulls().value_counts().iter_rows():
-            total += Decimal(amount) * n
+            try:
+                total += Decimal(amount) * n
+            except decimal.Inexact:
+                raise LedgerError(
+                    f"the ledger's costs cannot be added up: one of them is {amount[:20]}... with {len(amount):,} "
+                    "characters, which is no amount of money"
+                ) from None
     return total

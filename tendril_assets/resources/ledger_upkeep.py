@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def compact(folder: Path, least_bytes: int, least_segments: int) -> Compaction:
                 rows, after = rows + replaced.written, after + replaced.path.stat().st_size
             done = Compaction(sum(map(len, runs)), len(runs), rows, size, after)
         erased = erase_left_over(folder, wait_s=_GLANCE_S)
-    return done if erased is not None else Compaction(**{**vars(done), "erased": False})
+    return done if erased is not None else replace(done, erased=False)
 
 
 def remove(folder: Path, keys: Iterable[str], now: datetime | None = None) -> Removal:

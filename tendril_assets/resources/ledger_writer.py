@@ -9,6 +9,7 @@ written to where it is now; one that was deleted is written anew, from its first
 program changed is left as it is, and a new one begun.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -50,13 +51,18 @@ class _Segment:
             number = highest_number(folder) + 1
             now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             path = folder / f"segment-{now}Z-{os.getpid()}-{number:06d}.jsonl"
-            descriptor = _create(path)
-        fsync_folder(folder)
-        return cls(path, number, descriptor)
+            segment = cls(path, number, _create(path))
+        try:
+            fsync_folder(folder)
+        except OSError:
+            segment.seal()
+            raise
+        return segment
 
     def seal(self) -> None:
+        """Let go of it; one that nothing was written to is removed. Raises OSError; it is closed in any case."""
         try:
-            if self.size == 0 and self.path.parent.is_dir():
+            if self.size == 0 == os.fstat(self.descriptor).st_size and self.path.parent.is_dir():
                 remove_empty(self.path)
         finally:
             os.close(self.descriptor)
@@ -106,11 +112,13 @@ class LedgerWriter:
         self._trouble: LedgerError | None = None
         self._accepting = self._open = True
         self._dirty = False
+        self._reserve: IO[bytes] | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._reserve: IO[bytes] | None = _set_aside(folder, reserve_bytes)
+            self._reserve = _set_aside(folder, reserve_bytes)
             self._segment = _Segment.begin(folder)
         except OSError as error:
+            self._release_reserve()
             raise LedgerError(
                 f"the ledger folder {folder} cannot be written ({error.strerror}): replies that are paid for need a "
                 "place. Free some space or correct the permissions, then start again; nothing was asked."
@@ -157,7 +165,7 @@ class LedgerWriter:
         self._syncer.join()
         self._look_around()
         self._sync()
-        self._segment.seal()
+        self._seal(self._segment)
         self._release_reserve()
         if self._trouble is not None:
             raise self._trouble
@@ -184,11 +192,25 @@ class LedgerWriter:
             )
 
     def _begin_next(self) -> None:
+        """Raises OSError where no segment can be begun. What goes wrong with the former one is trouble, and no more than
+        that: the new one takes the answers."""
         following = _Segment.begin(self._folder)
         with self._sync_lock:
             former, self._segment = self._segment, following
-            os.fsync(former.descriptor)
-            former.seal()
+            try:
+                os.fsync(former.descriptor)
+            except OSError as error:
+                self._trouble = self._trouble or _not_synced(former, error)
+            self._seal(former)
+
+    def _seal(self, segment: _Segment) -> None:
+        try:
+            segment.seal()
+        except OSError as error:
+            self._trouble = self._trouble or LedgerError(
+                f"{segment.path} could not be sealed ({error.strerror}): every answer in it is stored. Look at the disk "
+                "before going on."
+            )
 
     def _look(self) -> None:
         """Whether the segment is still what was written; called with the append lock held."""
@@ -219,8 +241,10 @@ class LedgerWriter:
             )
             raise self._trouble from error
         with self._sync_lock:
-            os.close(segment.descriptor)
             self._segment = anew
+            # The file has no name any more, and what it held is on disk: whatever closing it says, nothing is lost.
+            with contextlib.suppress(OSError):
+                os.close(segment.descriptor)
         self._trouble = LedgerError(
             f"{segment.path} was deleted while it was written. It is there again with every answer of this segment; see "
             "to what deletes it, and start again: only open requests are asked."
@@ -292,17 +316,25 @@ class LedgerWriter:
             try:
                 os.fsync(self._segment.descriptor)
             except OSError as error:
-                self._trouble = LedgerError(
-                    f"fsync of {self._segment.path} failed ({error.strerror}): the last second of answers may not "
-                    "survive a power cut. Look at the disk before going on."
-                )
+                self._trouble = _not_synced(self._segment, error)
+
+
+def _not_synced(segment: _Segment, error: OSError) -> LedgerError:
+    return LedgerError(
+        f"fsync of {segment.path} failed ({error.strerror}): the last second of answers may not survive a power cut. Look "
+        "at the disk before going on."
+    )
 
 
 def _create(path: Path) -> int:
     """A new segment, locked; for the holder of the folder lock. Repairs wait for that lock, so at most a reader looks
     at it for a moment (``is_live``)."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -31,10 +31,10 @@ from decimal import Decimal
 from typing import Any
 
 from tendril_assets.resources.ledger_entry import DETAIL_CHARACTERS
-from tendril_assets.resources.reply_errors import RETRYABLE_STATUSES, Action, find_error, judge_error
-from tendril_assets.resources.reply_usage import MAX_COST, name_of, read_cost, read_usage
+from tendril_assets.resources.reply_errors import Action, find_error, judge_error
+from tendril_assets.resources.reply_usage import name_of, read_cost, read_usage
 
-__all__ = ["MAX_COST", "RETRYABLE_STATUSES", "Action", "Reply", "read_cost", "read_reply"]
+__all__ = ["Action", "Reply", "read_cost", "read_reply"]
 
 _NOISE = re.compile(rb"(?:[ \t\r\n\xef\xbb\xbf]+|:[^\r\n]*(?:\r\n|\r|\n|$))*")
 _DECIDING = frozenset({"choices", "message", "content", "finish_reason", "error"})
@@ -219,7 +219,8 @@ def _failed(
         detail=_excerpt(body),
         message=judged.message,
         retry_after=retry_after,
-        charged=charged or usage["cost"] is not None,
+        # LiteLLM names a cost of 0 for a call that failed: known, and no sign of work done.
+        charged=charged or bool(usage["cost"]),
         **usage,
     )
 

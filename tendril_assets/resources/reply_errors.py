@@ -24,7 +24,7 @@ from typing import Any
 from tendril_assets.resources.reply_usage import name_of
 
 # Besides these, every 5xx (524 is the CDN's timeout).
-RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
+_RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
 
 _STATUS_OF = {
     **dict.fromkeys(("invalid_request", "invalid_request_error"), 400),
@@ -135,7 +135,7 @@ def judge_error(http_status: int, error: Any) -> Judged:
 def _action(status: int) -> Action:
     if status == 402:
         return Action.NO_CREDIT
-    if status in RETRYABLE_STATUSES or status >= 500 or 200 <= status < 300:
+    if status in _RETRYABLE_STATUSES or status >= 500 or 200 <= status < 300:
         return Action.RETRY
     return Action.REFUSED
 

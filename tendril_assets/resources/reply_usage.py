@@ -16,7 +16,9 @@ from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from typing import Any
 
-MAX_COST = Decimal(10**9)
+_MAX_COST = Decimal(10**9)
+# More decimals than any price per token times a count has; sums of such costs stay exact in 80 digits.
+_MAX_DECIMALS = 60
 # No model reads or writes a billion tokens in one call.
 _MAX_COUNT = 10**9
 _NAME_CHARACTERS = 200
@@ -26,8 +28,8 @@ _HEADER_CHARACTERS = 64
 def read_cost(value: Any) -> tuple[Decimal | None, str | None]:
     """A cost field as exact USD, and what was wrong with it.
 
-    0 is a price. None is unknown without complaint; text, NaN, infinite, negative or absurd figures are unknown with
-    one.
+    0 is a price. None is unknown without complaint; text, NaN, infinite, negative or absurd figures and those
+    with more than 60 decimals are unknown with one.
     """
     if value is None:
         return None, None
@@ -39,8 +41,10 @@ def read_cost(value: Any) -> tuple[Decimal | None, str | None]:
             return None, "cost is not finite"
         if cost < 0:
             return None, "cost is negative"
-        if cost >= MAX_COST:
+        if cost >= _MAX_COST:
             return None, "cost is beyond a billion USD"
+        if cost and int(cost.as_tuple().exponent) < -_MAX_DECIMALS:
+            return None, "cost has more decimals than money has"
     except ArithmeticError:
         return None, "cost is not a usable number"
     return (cost if cost else Decimal(0)), None
@@ -90,7 +94,7 @@ def _cost(usage: dict[str, Any], named: str | None) -> tuple[Decimal | None, str
     upstream, odd = read_cost(details.get("upstream_inference_cost") if isinstance(details, dict) else None)
     if upstream is None:
         return None, odd or "cost is the gateway's fee alone: the provider bills the rest to a key of its own"
-    with localcontext(prec=60):
+    with localcontext(prec=80):
         return cost + upstream, warning
 
 

@@ -21,6 +21,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type
 from tendril_assets.corpus.notice_search import PastPublication, PastPublications, SearchPage
 from tendril_assets.corpus.notice_shape import check
 from tendril_assets.errors import SimapDown, SimapError
+from tendril_assets.resources.loopback import is_loopback
 from tendril_assets.resources.retry import backoff_seconds, jitter, retry_after_seconds
 from tendril_assets.spec import SimapSpec
 
@@ -30,7 +31,6 @@ SEARCH = "publications/v2/project/project-search"
 MAX_BYTES = 16 * 1024 * 1024
 MAX_PAGES = 10_000
 _MAX_REDIRECTS = 3
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Parameters = list[tuple[str, str]]
 
@@ -128,7 +128,7 @@ class SimapClient:
         self._http = httpx.Client(
             timeout=httpx.Timeout(self._patience.read_s, connect=self._patience.connect_s),
             headers={"Accept": "application/json", "User-Agent": f"tendril_assets/{version('tendril_assets')}"},
-            trust_env=host.host not in _LOOPBACK,
+            trust_env=not is_loopback(host.host),
         )
 
     def __enter__(self) -> "SimapClient":

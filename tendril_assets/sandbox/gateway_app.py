@@ -23,12 +23,20 @@ from typing import Any
 
 from tendril_assets.sandbox.gateway_faults import ANSWERS, FAULTS, KEEP_ALIVE, WITHOUT_ANSWER, Draw, Outgoing, choice
 from tendril_assets.sandbox.gateway_memory import Asked, Memory
-from tendril_assets.sandbox.gateway_money import Till, effort_of, pricing
+from tendril_assets.sandbox.gateway_money import PRICES, Till, effort_of, pricing
 from tendril_assets.sandbox.stand_in_judge import reply_to
 
 __all__ = ["FAULTS", "StandIn", "StandInOptions", "create_app"]
 
-MODELS = ("z-ai/glm-5.3-flash", "deepseek/deepseek-v4-flash", "stand-in/judge")
+# Listed where no others are named: what the specifications ask for, and what the sandbox's profile puts in its place.
+MODELS = (
+    "z-ai/glm-5.3-flash",
+    "deepseek/deepseek-v4-flash",
+    "stand-in/judge",
+    "sandbox/writer",
+    "sandbox/judge",
+    *PRICES,
+)
 _CHAT, _MODELS, _COUNTERS = "/api/v1/chat/completions", "/api/v1/models", "/counters"
 
 Scope = MutableMapping[str, Any]
@@ -117,9 +125,9 @@ class StandIn:
     async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw = await _body(receive)
         headers = dict(scope["headers"])
-        body, refusal = self._admitted(headers.get(b"authorization", b"").decode("latin-1"), raw)
-        if body is None:
-            await _send(send, refusal)
+        body = self._admitted(headers.get(b"authorization", b"").decode("latin-1"), raw)
+        if isinstance(body, Outgoing):
+            await _send(send, body)
             return
         repeat = headers.get(b"x-repeat", b"")
         connection = scope["client"]
@@ -144,30 +152,30 @@ class StandIn:
             self.memory.note_answer(asked.key, connection)
         await _send(send, Outgoing(200, data))
 
-    def _admitted(self, authorization: str, raw: bytes) -> tuple[dict[str, Any] | None, Outgoing]:
-        """The body of a request that is let in, or None and how it is turned away."""
+    def _admitted(self, authorization: str, raw: bytes) -> dict[str, Any] | Outgoing:
+        """The body of a request that is let in, or how it is turned away."""
         if not self._within_rate():
             self.counts["rate_limited"] += 1
             wait = max(1, math.ceil((1 - self._tokens) / self.options.rate_limit))
-            return None, _error(429, "Rate limit exceeded", ((b"retry-after", b"%d" % wait),))
-        options, refused = self.options, None
+            return _error(429, "Rate limit exceeded", ((b"retry-after", b"%d" % wait),))
+        options = self.options
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key:
             refused = _error(401, "No auth credentials found")
         elif options.api_key is not None and key != options.api_key:
             refused = _error(401, "Invalid API key")
         else:
-            body, problem = _read(raw)
-            if problem is not None:
-                refused = _error(400, problem)
+            body = _read(raw)
+            if isinstance(body, str):
+                refused = _error(400, body)
             elif options.models and body["model"] not in options.models:
                 refused = _error(404, f"No endpoints found for {body['model']}.")
             elif options.credits is not None and self.memory.answered >= options.credits:
                 refused = _error(402, "Insufficient credits. Add more credits and try again.")
             else:
-                return body, _ADMITTED
+                return body
         self.counts["refused"] += 1
-        return None, refused
+        return refused
 
     def _within_rate(self) -> bool:
         rate = self.options.rate_limit
@@ -207,18 +215,18 @@ def create_app(options: StandInOptions | None = None) -> StandIn:
     return StandIn(options or StandInOptions())
 
 
-def _read(raw: bytes) -> tuple[dict[str, Any], str | None]:
-    """A request body, and what is wrong with it."""
+def _read(raw: bytes) -> dict[str, Any] | str:
+    """A request body, or what is wrong with it."""
     try:
         body = json.loads(raw)
     except ValueError:
-        return {}, "the body is no JSON"
+        return "the body is no JSON"
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
-        return {}, "model is missing"
+        return "model is missing"
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
-        return {}, "messages must be a list of messages"
-    return body, None
+        return "messages must be a list of messages"
+    return body
 
 
 async def _body(receive: Receive) -> bytes:
@@ -269,4 +277,3 @@ def _error(status: int, message: str, headers: tuple[tuple[bytes, bytes], ...] =
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_ADMITTED = Outgoing(200, b"")

@@ -103,10 +103,10 @@ JUDGING = (
         requests INTEGER distinct requests with a call, repeats among them
         calls BIGINT HTTP calls behind them, retries among them
         cost_known INTEGER answers and failures of known cost
-        cost_unknown INTEGER those of unknown cost
+        cost_unknown INTEGER those of unknown cost that may have been charged; an error status without tokens was not
         known_cost DECIMAL(18,9) USD as charged
-        known_cost_per_1000 DOUBLE? USD per 1,000 requests of known cost
-        price_per_1000 DOUBLE? USD per 1,000 requests, estimates included; empty where over 5 % have neither
+        known_cost_per_1000 DOUBLE? USD per 1,000 requests of known cost in the first run
+        price_per_1000 DOUBLE? the same, estimates included; empty where over 5 % that may be charged have neither
         seconds_median DOUBLE? median latency
         seconds_p95 DOUBLE? 95th percentile of it
         prompt_tokens BIGINT tokens in
@@ -115,9 +115,10 @@ JUDGING = (
         reasoning_tokens BIGINT of them hidden reasoning
         answered_models VARCHAR[] models that answered
         providers VARCHAR[] routes that answered
+        stacks VARCHAR[] model and route of the answers that name both, each pair once
         unrecorded INTEGER answers that do not name both
-        repeat_n INTEGER pairs with two grades of the same system
-        repeat_share DOUBLE? share of equal grades among them
+        repeat_n INTEGER pairs of which two runs or more have a grade
+        repeat_share DOUBLE? share of equal grades, over every two runs of each such pair
         repeat_share_low DOUBLE? lower end of the interval
         repeat_share_high DOUBLE? upper end
         repeat_kappa DOUBLE? kappa between the runs
@@ -151,8 +152,8 @@ JUDGING = (
         failures DOUBLE? share of pairs without a grade
         failures_threshold DOUBLE? declared maximum
         failures_met BOOLEAN? met
-        stack DOUBLE? inference stacks that answered
-        stack_threshold DOUBLE? stacks wanted
+        stack DOUBLE? inference stacks (model and route) that answered
+        stack_threshold DOUBLE? stacks wanted; empty where any number of them will do
         stack_met BOOLEAN? every answer names its stack, and as many as declared
         accepted BOOLEAN? every declared criterion is met; empty where none is declared
         as_good BOOLEAN accepted, and as good as the best by the declared rule
@@ -168,13 +169,13 @@ DRIFT = (
         scale VARCHAR graded (0/1/2) or binary (relevant or not)
         n INTEGER repeated requests with a grade before and after
         missing INTEGER repeated requests without one of the two
-        agreement DOUBLE? share of equal grades
-        kappa DOUBLE? Cohen's kappa of before and after; empty where undefined
-        low DOUBLE? lower end of its 95 % interval
+        agreement DOUBLE? share of equal grades; each former grade weighs as much as it does among all graded requests
+        kappa DOUBLE? Cohen's kappa of before and after, weighted likewise; empty where undefined
+        low DOUBLE? lower end of its 95 % interval, drawn within the former grades
         high DOUBLE? upper end
         reason VARCHAR? why kappa is undefined: single_class or no_overlap
-        mean_shift DOUBLE? mean of the grade after minus the grade before
-        confusion VARCHAR JSON table, rows before, columns after
+        mean_shift DOUBLE? mean of the grade after minus the grade before, weighted likewise
+        confusion VARCHAR JSON table of the sample, not weighted: rows before, columns after
         models_before VARCHAR[] models that answered at first
         models_after VARCHAR[] models that answered in this round
         providers_before VARCHAR[] routes that answered at first

@@ -1,14 +1,18 @@
 """An asking step over a real HTTP server: what it tells while it runs, its caps, and two that ask at once."""
 
 import threading
+from dataclasses import replace
 from decimal import Decimal
 
 import dagster as dg
 import pytest
 
+from tendril_assets.asking_display import told
 from tendril_assets.assets import asking, asking_watch
-from tendril_assets.errors import BudgetReached, DatabaseLocked, IncompleteJudgments
-from tendril_assets.resources.asking_progress import progress_folder, read_standings
+from tendril_assets.errors import BudgetReached, DatabaseLocked, IncompleteJudgments, LedgerError, SettingsError
+from tendril_assets.judging import systems
+from tendril_assets.judging.prompts import load_guideline
+from tendril_assets.resources.asking_progress import progress_folder, read_standings, write_standing
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.lock import exclusive
 from tendril_assets_tests.assets.http_stub import serving
@@ -42,21 +46,25 @@ def test_a_running_step_is_observed_before_it_ends(home, monkeypatch):
     monkeypatch.setattr(asking_watch, "OBSERVE_SECONDS", 0.0)
     monkeypatch.setattr(asking_watch, "LOG_SECONDS", 0.0)
     seen_while_running = []
-    with serving(judge, delay_s=0.4) as stub, dg.DagsterInstance.ephemeral() as instance:
+    events = home / "events"
+    events.mkdir()
+    with serving(judge, delay_s=0.4) as stub, dg.DagsterInstance.local_temp(str(events)) as instance:
         given = resources_in(home, stub.base_url)
         run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
         key, stage = dg.AssetKey(["toy", "judge_replies"]), stages(spec())
 
-        def look():
-            observed = instance.fetch_observations(key, limit=1).records
+        def look(seen_by: dg.DagsterInstance) -> None:
+            observed = seen_by.fetch_observations(key, limit=1).records
             if observed and standing(home).state == "running":
                 seen_while_running.append(observed[0].asset_observation.metadata)
 
         done = threading.Event()
 
         def looking():
-            while not done.wait(0.05):
-                look()
+            # An instance of its own on the same folder, as another process has: SQLite objects belong to one thread.
+            with dg.DagsterInstance.local_temp(str(events)) as own:
+                while not done.wait(0.05):
+                    look(own)
 
         watcher = threading.Thread(target=looking)
         watcher.start()
@@ -121,7 +129,7 @@ def test_a_cap_holds_over_all_asking_steps_of_a_run_and_the_next_run_asks_exactl
         assert error.cls_name == BudgetReached.__name__
         for said in (
             f"a cap of this run (TENDRIL_MAX_CALLS={SUMMARIES + 5}) was reached in step toy/judge_replies",
-            "has spent 0.0007 USD in 7 calls",
+            "has spent 0.0007 USD (estimates of unnamed costs included) in 7 calls",
             "7 of the step's requests are open and will cost about 0.0007 USD more",
             "Run again: only what is open is asked",
         ):
@@ -199,3 +207,99 @@ def test_two_steps_at_once_ask_every_request_once(home):
         assert results == [True, True]
         assert set(stub.asked.values()) == {1}
         assert stub.calls == SUMMARIES + REQUESTS
+
+
+def changed_judge(**llm):
+    before = spec().judge.model_dump()
+    return spec(judge={**before, "llm": {**before["llm"], **llm}})
+
+
+def test_a_judge_that_was_changed_since_the_requests_were_written_is_asked_nothing(home):
+    """Its answers would lie under the keys of the former judge."""
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, f"{UP_TO_REQUESTS} calibration_requests", raise_on_error=True)
+        before = stub.calls
+        longer = changed_judge(max_tokens=17)
+        error = error_of(run(longer, given, "judge_replies"), "toy__judge_replies")
+        assert error.cls_name == SettingsError.__name__
+        assert "Nothing was asked of this one. Materialise toy/candidates again" in error.message
+        # The same name, so the same system: only the key tells.
+        error = error_of(run(longer, given, "calibration_replies"), "toy__calibration_replies")
+        assert "Materialise toy/calibration_requests again" in error.message
+        other = changed_judge(model="toy/other")
+        error = error_of(run(other, given, "calibration_replies"), "toy__calibration_replies")
+        assert "no system 'toy/judge [stub] default de_short'" in error.message
+        assert "materialise calibration_requests again" in error.message
+        assert stub.calls == before
+        assert standing(home).state == SettingsError.__name__
+        assert Ledger(home / "ledger").answered("judge").is_empty()
+        run(longer, given, "candidates calibration_requests judge_replies calibration_replies", raise_on_error=True)
+        assert Ledger(home / "ledger").answered("judge").len() == REQUESTS
+
+
+def test_a_guideline_that_was_changed_since_the_requests_were_written_is_asked_nothing(home, monkeypatch):
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        before, guideline = stub.calls, load_guideline("de_short")
+        reworded = replace(guideline, system=guideline.system + "\nSei streng.", hash="0" * 16)
+        monkeypatch.setattr(systems, "load_guideline", lambda name: reworded)
+        error = error_of(run(spec(), given, "judge_replies"), "toy__judge_replies")
+        assert error.cls_name == SettingsError.__name__
+        assert "toy/candidates again" in error.message
+        assert stub.calls == before
+
+
+def test_summaries_of_another_length_are_not_asked_under_the_former_keys(home):
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, "summary_requests", raise_on_error=True)
+        shorter = spec(queries={**spec().queries.model_dump(), "summary_max_words": 11})
+        error = error_of(run(shorter, given, "area_summary_replies"), "toy__area_summary_replies")
+        assert "Materialise toy/summary_requests again" in error.message
+        assert stub.calls == 0
+
+
+def test_a_step_that_was_cut_off_and_finds_everything_answered_is_told_as_complete(home):
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, f"{UP_TO_REQUESTS} judge_replies", raise_on_error=True)
+        # As a killed process leaves it: running, and none that goes on.
+        left = standing(home)
+        gone = replace(left.author, started="never")
+        write_standing(
+            progress_folder(home / "ledger"), replace(left, state="running", author=gone, done=5, open=REQUESTS - 5)
+        )
+        assert "was cut off" in told(standing(home))
+        before = stub.calls
+        run(spec(), given, "judge_replies", raise_on_error=True)
+        assert stub.calls == before
+    found = standing(home)
+    assert (found.state, found.done, found.left) == ("complete", REQUESTS, 0)
+    assert "is complete" in told(found)
+
+
+def test_a_ledger_folder_where_no_lock_can_be_made_is_one_clear_error(home):
+    """A folder in the place of the lock file: refused to root too."""
+    with serving(judge) as stub:
+        given = resources_in(home, stub.base_url)
+        run(spec(), given, UP_TO_REQUESTS, raise_on_error=True)
+        before = stub.calls
+        (home / "ledger" / ".asking").unlink()
+        (home / "ledger" / ".asking").mkdir()
+        error = error_of(run(spec(), given, "judge_replies"), "toy__judge_replies")
+        assert error.cls_name == LedgerError.__name__
+        assert "nothing was asked" in error.message
+        assert stub.calls == before
+
+
+def test_costs_the_gateway_did_not_name_are_in_the_metadata_as_estimates(home):
+    with serving(judge, cost=None) as stub:
+        given = resources_in(home, stub.base_url, max_usd="1")
+        result = run(spec(), given, f"{UP_TO_REQUESTS} judge_replies", raise_on_error=True)
+    (made,) = result.asset_materializations_for_node("toy__judge_replies")
+    # The stub lists 1e-7 USD a token and names 10 tokens in and 1 out: 12 requests of 11e-7.
+    assert made.metadata["cost_estimate_usd"].value == "0.0000132"
+    assert (made.metadata["cost_usd"].value, made.metadata["cost_unknown"].value) == ("0", REQUESTS)
+    assert (made.metadata["rate_limited"].value, made.metadata["lowest_limit"].value) == (0, 2)

@@ -145,7 +145,7 @@ def test_where_no_judge_is_good_enough_nothing_is_asked(home):
         name, message = failure(result, "toy__candidates")
         assert name == NoJudgeAccepted.__name__
         assert "nothing is asked" in message
-        assert "toy/other low de_short: not accepted: kappa" in message
+        assert "toy/other low de_short: not accepted: Cohen's kappa" in message
         assert stub.calls == before
         assert Ledger(home / "ledger").answered_keys("judge") == set()
 

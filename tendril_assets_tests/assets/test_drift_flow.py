@@ -9,6 +9,7 @@ import pytest
 
 from tendril_assets.assets import drift
 from tendril_assets.components.retrieval_collection import collection_jobs
+from tendril_assets.errors import SettingsError
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets_tests.assets.http_stub import serving
 from tendril_assets_tests.assets.toy_judging import REQUESTS, judge, resources_in, run, spec, stages
@@ -153,3 +154,14 @@ def test_without_a_drift_check_there_is_neither_step_nor_job(judged):
     loaded = definitions(spec(), given)
     assert "toy_drift" not in {job.name for job in loaded.resolve_all_job_defs()}
     assert not {key.path[-1] for key in loaded.resolve_asset_graph().get_all_asset_keys()} & set(drift.ASSETS)
+
+
+def test_a_judge_that_was_changed_since_the_sample_was_written_is_asked_nothing(judged):
+    stub, given = judged
+    chosen = drifting()
+    run(chosen, given, "drift_requests", raise_on_error=True)
+    before = chosen.judge.model_dump()
+    changed = spec(judge={**before, "llm": {**before["llm"], "max_tokens": 17}})
+    with pytest.raises(SettingsError, match="Materialise toy/drift_requests again"):
+        run_job(changed, given, asset_selection=[dg.AssetKey(["toy", "drift_replies"])])
+    assert stub.calls == 0

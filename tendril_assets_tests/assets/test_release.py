@@ -9,6 +9,7 @@ import pytest
 
 from tendril_assets.assets.release import release_assets
 from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
+from tendril_assets.judging.systems import declared_system
 from tendril_assets.release.manifest import file_hashes, read_manifest
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -26,7 +27,13 @@ def home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
     before = {name: frame for name, frame in toy.tables().items() if name != "releases"}
     _resources(tmp_path)["warehouse"].replace("toy", before, "test")
+    planned_for(tmp_path, declared_system(toy.spec().judge).name)
     return tmp_path
+
+
+def planned_for(home: Path, system: str) -> None:
+    """As the step that plans the requests leaves it."""
+    _resources(home)["artifacts"].write_frame("toy", "judge_in_use", pl.DataFrame({"system": [system]}))
 
 
 def _resources(home: Path) -> dict:
@@ -129,6 +136,13 @@ def test_open_requests_stop_the_release(home) -> None:
     with pytest.raises(IncompleteJudgments) as caught:
         run(home, "releases")
     assert caught.value.n_open == 2
+    assert not (home / "release").exists()
+
+
+def test_a_judge_other_than_the_one_that_graded_stops_the_release(home) -> None:
+    planned_for(home, "maker/judge-1 low de_long")
+    with pytest.raises(ExportInvariantError, match="the requests were planned for maker/judge-1 low de_long"):
+        run(home, "releases")
     assert not (home / "release").exists()
 
 

@@ -94,13 +94,15 @@ def run(
 ) -> dg.ExecuteInProcessResult:
     stage = stages(chosen)
     keys = selection and dg.AssetSelection.assets(*(["toy", name] for name in selection.split()))
-    return dg.materialize(
-        [*stage.assets, *stage.checks],
-        resources=resources,
-        selection=keys,
-        instance=dg.DagsterInstance.ephemeral(),
-        raise_on_error=raise_on_error,
-    )
+    # Closed in the thread that opened it: SQLite insists.
+    with dg.DagsterInstance.ephemeral() as instance:
+        return dg.materialize(
+            [*stage.assets, *stage.checks],
+            resources=resources,
+            selection=keys,
+            instance=instance,
+            raise_on_error=raise_on_error,
+        )
 
 
 def judge(query: str, passage: str) -> tuple[int, str, str]:

@@ -13,8 +13,8 @@ import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -71,7 +71,7 @@ def asked(requests: pl.DataFrame, size: Size) -> tuple[RunSummary, int]:
         return summary, int((ledger.frame()["cached_tokens"] > 0).sum())
 
 
-def measure(size: Size) -> dict[str, float]:
+def measure(size: Size) -> dict[str, Any]:
     """Shares of prompt tokens from the cache, requests that missed it, and USD by order."""
     grouped = made_up(size)
     orders: dict[str, Callable[[], pl.DataFrame]] = {
@@ -80,7 +80,7 @@ def measure(size: Size) -> dict[str, float]:
         "leads": lambda: by_prefix(grouped, ["query_text"], size.in_flight),
     }
     price = load_price_table().prices[MODEL]
-    figures: dict[str, float] = {"requests": grouped.height, "in_flight": size.in_flight}
+    figures: dict[str, Any] = {"requests": grouped.height, "in_flight": size.in_flight}
     for name, order in orders.items():
         summary, hits = asked(order(), size)
         uncached = price.cost_of(summary.prompt_tokens, summary.completion_tokens)
@@ -91,14 +91,20 @@ def measure(size: Size) -> dict[str, float]:
             f"saved_share_{name}": float(1 - summary.cost / uncached) if uncached else 0.0,
             f"wall_s_{name}": summary.seconds,
         }
-        figures["usd_uncached"] = float(uncached + Decimal(0))
+    figures["usd_uncached"] = float(uncached)  # the same tokens in every order
+    hits = {name: grouped.height - figures[f"missed_{name}"] for name in orders}
     # All but the first request of each query, which no order can serve.
-    best = figures["cached_share_leads"] / (grouped.height - figures["missed_leads"]) * (grouped.height - size.queries)
-    figures["share_of_ideal"] = figures["cached_share_leads"] / best
-    figures["share_of_ideal_grouped"] = figures["cached_share_grouped"] / best
-    figures["cached_ratio_grouped"] = figures["cached_share_leads"] / figures["cached_share_grouped"]
-    figures["usd_ratio_grouped"] = figures["usd_leads"] / figures["usd_grouped"]
-    return {name: round(value, 6) for name, value in figures.items()}
+    ideal = grouped.height - size.queries
+    figures["share_of_ideal"] = ratio(hits["leads"], ideal)
+    figures["share_of_ideal_grouped"] = ratio(hits["grouped"], ideal)
+    figures["cached_ratio_grouped"] = ratio(figures["cached_share_leads"], figures["cached_share_grouped"])
+    figures["usd_ratio_grouped"] = ratio(figures["usd_leads"], figures["usd_grouped"])
+    return {name: value if value is None else round(value, 6) for name, value in figures.items()}
+
+
+def ratio(figure: float, base: float) -> float | None:
+    """None where there is nothing to compare with: no request was served from the cache, none could be."""
+    return figure / base if base else None
 
 
 def main() -> None:

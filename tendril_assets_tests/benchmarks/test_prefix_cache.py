@@ -1,6 +1,6 @@
 """The order of requests against the stand-in gateway's prompt cache, over real HTTP: leads save what they promise."""
 
-from tendril_assets_tests.benchmarks.prefix_cache import Size, made_up, measure
+from tendril_assets_tests.benchmarks.prefix_cache import Size, made_up, measure, ratio
 
 
 def test_leads_miss_a_few_requests_of_each_query_where_groups_alone_miss_all_that_are_in_flight() -> None:
@@ -18,3 +18,9 @@ def test_requests_come_grouped_and_are_all_different() -> None:
     requests = made_up(Size(3, 4, 1, 0.0))
     assert requests["request_key"].n_unique() == 12
     assert requests["query_text"].rle_id().max() == 2
+
+
+def test_where_no_request_can_be_served_from_the_cache_there_is_no_ratio() -> None:
+    assert (ratio(1.0, 2.0), ratio(0.0, 0.0), ratio(1.0, 0.0)) == (0.5, None, None)
+    alone = measure(Size(queries=2, passages=1, in_flight=2, latency_s=0.0))
+    assert (alone["share_of_ideal"], alone["cached_ratio_grouped"]) == (None, None)

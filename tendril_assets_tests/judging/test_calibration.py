@@ -5,7 +5,6 @@ import json
 import polars as pl
 import pytest
 
-from tendril_assets.judging.agreement import cohen_kappa
 from tendril_assets.judging.calibration import (
     REQUEST_COLUMNS,
     agreement_table,
@@ -18,7 +17,7 @@ from tendril_assets.judging.prompts import render
 from tendril_assets.judging.systems import declared_system, systems_of
 from tendril_assets.spec import JudgeSpec
 from tendril_assets.spec_calibration import CalibrationSpec
-from tendril_assets_tests.judging.toy_calibration import marks
+from tendril_assets_tests.judging.toy_calibration import kappa, marks
 
 LLM = {"model": "toy/judge", "max_tokens": 16}
 TEXTS = pl.DataFrame(
@@ -44,10 +43,10 @@ def test_the_declared_judge_is_asked_through_the_key_it_judges_with():
     assert dict(made.schema) == REQUEST_COLUMNS
     declared = declared_system(judge())
     holz, strom = render(declared.guideline, "Holz {x}", "FSC"), render(declared.guideline, "Strom", "Watt")
-    assert made.select("query_id", "passage_id", "request_key", "prompt_characters").rows() == [
-        ("q1", "p1", declared.factory.key(holz), sum(len(m["content"]) for m in holz)),
-        ("q1", "p2", declared.factory.key(holz), sum(len(m["content"]) for m in holz)),
-        ("q2", "p1", declared.factory.key(strom), sum(len(m["content"]) for m in strom)),
+    assert made.select("query_id", "passage_id", "request_key").rows() == [
+        ("q1", "p1", declared.factory.key(holz)),
+        ("q1", "p2", declared.factory.key(holz)),
+        ("q2", "p1", declared.factory.key(strom)),
     ]
     assert made["system"].unique().to_list() == ["toy/judge default de_short"]
 
@@ -175,7 +174,7 @@ def test_people_against_the_curated_grades_and_each_other(table):
     assert (row["who"], row["n"], row["value"]) == (
         "ann, bea",
         2,
-        pytest.approx(cohen_kappa([0, 1], [0, 2], (0, 1, 2)).value),
+        pytest.approx(kappa([0, 1], [0, 2], (0, 1, 2))),
     )
 
 

@@ -41,12 +41,6 @@ def test_equal_texts_share_one_request_and_every_pair_keeps_its_row():
     ]
 
 
-def test_prompt_characters_are_those_of_the_rendered_messages():
-    planned = plan(PAIRS, QUERIES, PASSAGES, FACTORY, GUIDELINE)
-    for _, query, passage, characters in planned.requests.rows():
-        assert characters == sum(len(m["content"]) for m in render(GUIDELINE, query, passage))
-
-
 def test_the_order_of_the_input_changes_nothing():
     one = plan(PAIRS, QUERIES, PASSAGES, FACTORY, GUIDELINE)
     other = plan(PAIRS.reverse(), QUERIES.reverse(), PASSAGES.reverse(), FACTORY, GUIDELINE)

@@ -31,8 +31,7 @@ def facts(system: str, value: float | None = 0.5, price: float | None = 0.1, **c
         "repeat": score(0.95),
         "failures": 0.0,
         "price": price,
-        "routes": ("route",),
-        "models": ("model",),
+        "stacks": ("model by route",),
         "unrecorded": 0,
     }
     return Facts(**(own | changes))
@@ -71,7 +70,7 @@ def test_all_below_the_threshold_choose_none():
     rulings = choose([facts(name, value) for name, value in values.items()], calibration())
     assert chosen(rulings) == []
     assert not any(r.accepted for r in rulings)
-    want = "not accepted: kappa (mean over levels) against the curated grades 0.236 under 0.400"
+    want = "not accepted: Cohen's kappa against the curated grades (0/1/2, mean over the levels) 0.236 under 0.400"
     assert rulings[0].facts.system == "14B"
     assert rulings[0].reason == want
 
@@ -80,12 +79,22 @@ def test_a_tie_within_the_tolerance_goes_to_the_cheaper():
     rulings = choose([facts("dear", 0.52, 0.9), facts("cheap", 0.50, 0.1), facts("cheaper", 0.49, 0.01)], calibration())
     assert chosen(rulings) == ["cheap"]
     assert reasons(rulings)["cheap"] == (
-        "chosen: as good as the best (0.500; dear 0.520) and the cheapest of 2, USD 0.1000 per 1,000"
+        "chosen: as good as the best (0.500; dear 0.520), and cheaper than 1 as good; USD 0.1000 per 1,000"
     )
 
 
 def test_equal_price_goes_by_name():
-    assert chosen(choose([facts("b"), facts("a")], calibration())) == ["a"]
+    tied = choose([facts("b"), facts("a")], calibration())
+    assert chosen(tied) == ["a"]
+    said = "chosen: the best of the accepted systems (0.500)"
+    assert reasons(tied)["a"] == f"{said}, and first by name of 2 as good at the same cost"
+    unknown = reasons(choose([facts("b", price=None), facts("a", price=None)], calibration()))["a"]
+    assert unknown == f"{said}, and first by name of 2 as good at the same cost"
+    mixed = [facts("a", 0.5), facts("b", 0.5), facts("dear", 0.5, 9.0), facts("unknown", 0.51, None)]
+    assert reasons(choose(mixed, calibration()))["a"] == (
+        "chosen: as good as the best (0.500; unknown 0.510), and cheaper than 2 as good, and first by name of 2 as good at "
+        "the same cost; USD 0.1000 per 1,000"
+    )
 
 
 def test_an_unknown_cost_is_dearer_than_any_known_one():
@@ -122,17 +131,27 @@ def test_repeats_that_were_never_asked_are_no_agreement():
     ("stack", "changes", "met"),
     [
         ("recorded", {}, True),
-        ("recorded", {"routes": ("a", "b")}, True),
-        ("one", {"routes": ("a", "b")}, False),
-        ("one", {"models": ("m", "m-2")}, False),
+        ("recorded", {"stacks": ("a by x", "a by y", "b by x")}, True),
+        ("one", {}, True),
+        ("one", {"stacks": ("a by x", "a by y", "b by x")}, False),
         ("recorded", {"unrecorded": 1}, False),
-        ("recorded", {"routes": (), "models": ()}, False),
-        ("any", {"routes": (), "models": (), "unrecorded": 9}, True),
+        ("recorded", {"stacks": ()}, False),
+        ("any", {"stacks": (), "unrecorded": 9}, True),
     ],
 )
 def test_the_inference_stack(stack, changes, met):
     rulings = choose([facts("a", **changes)], calibration(ACCEPTANCE.model_copy(update={"stack": stack})))
     assert rulings[0].accepted is met
+
+
+def test_stacks_are_counted_and_a_number_is_demanded_only_where_one_is_declared():
+    three = facts("a", stacks=("a by x", "a by y", "b by x"))
+    recorded, one = (ACCEPTANCE.model_copy(update={"stack": stack}) for stack in ("recorded", "one"))
+    criterion = choose([three], calibration(recorded))[0].criterion("stack")
+    assert (criterion.figure, criterion.threshold, criterion.met) == (3.0, None, True)
+    ruling = choose([three], calibration(one))[0]
+    assert (ruling.criterion("stack").figure, ruling.criterion("stack").threshold) == (3.0, 1.0)
+    assert ruling.reason == "not accepted: answers of 3 inference stacks: a by x, a by y, b by x"
 
 
 def test_the_lower_end_of_the_interval_may_be_what_counts():
@@ -158,13 +177,13 @@ def test_without_an_acceptance_nothing_is_accepted():
 
 number = st.one_of(st.none(), st.sampled_from([-0.1, 0.39, 0.4, 0.41, 0.42, 0.43, 0.5, 0.9]))
 system = st.builds(
-    lambda quality, agreement, price, repeat, failures, routes, unrecorded, n: {
+    lambda quality, agreement, price, repeat, failures, stacks, unrecorded, n: {
         "quality": score(quality),
         "agreement": score(agreement, n),
         "price": price,
         "repeat": score(repeat),
         "failures": failures,
-        "routes": routes,
+        "stacks": stacks,
         "unrecorded": unrecorded,
     },
     number,
@@ -198,6 +217,6 @@ def test_the_choice_is_one_accepted_system_whatever_the_order(systems, as_good, 
         assert own.repeat.value >= 0.7
         assert own.failures <= 0.02
         assert own.unrecorded == 0
-        assert own.routes
+        assert own.stacks
         cheaper = [r for r in rulings if r.as_good and r.facts.price is not None]
         assert all(own.price is not None and own.price <= r.facts.price for r in cheaper)

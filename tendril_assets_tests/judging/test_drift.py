@@ -4,6 +4,7 @@ import json
 from datetime import date
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -134,7 +135,11 @@ def pair(i: int, before: int | None, after: int | None, **changes: object) -> di
 
 def table(*pairs: dict[str, object]) -> dict[tuple[str, str, str], dict[str, object]]:
     schema = {"before": pl.Int8, "after": pl.Int8, "cost": pl.Decimal(18, 9)}
-    rows = drift_table(pl.DataFrame(list(pairs), schema_overrides=schema), seed=42, resamples=200)
+    given = pl.DataFrame(list(pairs), schema_overrides=schema)
+    # What was compared is the whole collection: each former grade weighs what it has.
+    compared = given.drop_nulls(["before", "after"])
+    own = compared.select("level", request_key="repeats", grade="before").unique()
+    rows = drift_table(given, own, seed=42, resamples=200)
     return {(r["round"], r["level"], r["scale"]): r for r in rows.iter_rows(named=True)}
 
 
@@ -173,7 +178,76 @@ def test_each_round_and_level_has_its_rows_and_a_request_counts_once_in_all() ->
 
 
 def test_without_pairs_there_is_no_row() -> None:
-    assert drift_table(pl.DataFrame([pair(1, 0, 0)]).clear(), seed=42).is_empty()
+    none = pl.DataFrame([pair(1, 0, 0)]).clear()
+    own = none.select("level", request_key="repeats", grade="before")
+    assert drift_table(none, own, seed=42).is_empty()
+
+
+def test_figures_weigh_each_former_grade_as_the_collection_does_by_hand() -> None:
+    # Of 100 graded requests 80, 16 and 4 had grade 0, 1 and 2. Repeated: four 0 (one now 1), two 1 (one now 0), one 2.
+    marks = [(0, 0), (0, 0), (0, 0), (0, 1), (1, 1), (1, 0), (2, 2)]
+    schema = {"before": pl.Int8, "after": pl.Int8, "cost": pl.Decimal(18, 9)}
+    pairs = pl.DataFrame([pair(i, *both) for i, both in enumerate(marks)], schema_overrides=schema)
+    collection = graded({0: 80, 1: 16, 2: 4}).with_columns(level=pl.lit("criterion"))
+    rows = {
+        (r["level"], r["scale"]): r
+        for r in drift_table(pairs, collection, seed=42, resamples=200).iter_rows(named=True)
+    }
+    # The sample stands for (60, 20, 0), (8, 8, 0), (0, 0, 4) of 100. Equal 72; shift (20 - 8)/100; chance
+    # (80*68 + 16*28 + 4*4)/100^2 = 0.5904, kappa (0.72 - 0.5904) / 0.4096.
+    for level in ("criterion", "all"):
+        row = rows[level, "graded"]
+        assert (row["n"], json.loads(row["confusion"])) == (7, [[3, 1, 0], [1, 1, 0], [0, 0, 1]])
+        assert (row["agreement"], row["mean_shift"]) == (pytest.approx(0.72), pytest.approx(0.12))
+        assert row["kappa"] == pytest.approx(0.1296 / 0.4096)
+        assert row["low"] <= row["kappa"] <= row["high"]
+    # Binary: (60, 20), (8, 12). Grades 1 and 2 keep their own weights.
+    assert rows["all", "binary"]["agreement"] == pytest.approx(0.72)
+    # A grade of which nothing was heard leaves the others to stand for all.
+    heard = pairs.filter(pl.col("before") != 2)
+    row = drift_table(heard, collection, seed=42, resamples=200).row(0, named=True)
+    assert row["agreement"] == pytest.approx(68 / 96)
+
+
+def asked_again(seed: int, moves: float = 0.0) -> dict:
+    """A round over 10,000 requests: nine in ten are of no relevance, and every answer redraws its grade once in twenty
+    times. ``moves``: share of the new answers that give a grade more than before."""
+    rng = np.random.default_rng(seed)
+    latent = rng.choice(3, 10_000, p=[0.90, 0.07, 0.03])
+    before, after = (np.where(rng.random(10_000) < 0.05, rng.integers(0, 3, 10_000), latent) for _ in range(2))
+    after = np.where(rng.random(10_000) < moves, np.minimum(after + 1, 2), after)
+    keys = [f"r{i}" for i in range(10_000)]
+    collection = pl.DataFrame({"request_key": keys, "grade": before.astype(np.int8)})
+    sample = draw_sample(collection, DriftSpec().sample, 42)["request_key"]
+    drawn = [pair(i, int(before[i]), int(after[i])) for i in (int(key[1:]) for key in sample)]
+    pairs = pl.DataFrame(drawn, schema_overrides={"before": pl.Int8, "after": pl.Int8, "cost": pl.Decimal(18, 9)})
+    whole = collection.with_columns(level=pl.lit("criterion"))
+    rows = drift_table(pairs, whole, seed=42, resamples=100).filter(
+        pl.col("level") == "all", pl.col("scale") == "graded"
+    )
+    return {
+        **rows.row(0, named=True),
+        "true": ((before == after).mean(), (after - before).mean()),
+        "plain": ((pairs["before"] == pairs["after"]).mean(), (pairs["after"] - pairs["before"]).mean()),
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_noisy_judge_that_did_not_change_is_not_reported(seed: int) -> None:
+    row = asked_again(seed)
+    assert drift_reasons(row, DriftSpec()) == []
+    # A sample of 200 holds some 67 requests of each grade; the common one decides: standard errors of 0.02 and 0.035.
+    assert (row["agreement"], row["mean_shift"]) == pytest.approx(row["true"], abs=0.09)
+    # Taken as it is, the sample would have condemned the judge: noise moves it towards the common grade.
+    assert row["plain"][0] < 0.85
+    assert row["plain"][1] < -0.1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_noisy_judge_that_did_change_is_reported(seed: int) -> None:
+    row = asked_again(seed, moves=0.25)
+    assert len(drift_reasons(row, DriftSpec())) == 2
+    assert row["mean_shift"] > 0.1
 
 
 LIMITS = DriftSpec(sample=100, min_agreement=0.9, max_mean_shift=0.1, max_missing_share=0.1)

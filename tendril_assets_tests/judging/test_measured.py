@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.judging.agreement import cohen_kappa, krippendorff_alpha
+from tendril_assets.judging.agreement import confusion_table, kappas
 from tendril_assets.judging.measured import ALL, CURATED, Measured, on_scale
 from tendril_assets.spec_calibration import CalibrationSpec, FigureSpec
-from tendril_assets_tests.judging.toy_calibration import from_table, marks
+from tendril_assets_tests.judging.toy_calibration import alpha_by_definition, from_table, kappa, marks
 
 GRADES = (0, 1, 2)
 # nata2627/ru-fin-retrieval (MIT), docs/raw/kappa.txt: 150 pairs, rows the judge, columns the checker; published kappa
@@ -55,7 +55,7 @@ def test_one_class_and_no_overlap_are_undefined_with_a_reason():
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(grade, grade, grade, grade), min_size=1, max_size=30))
-def test_every_figure_equals_the_single_figure_functions(rows):
+def test_every_figure_equals_the_one_counted_alone(rows):
     curated, judge, ann, bea = ([row[i] for row in rows] for i in range(4))
     measured = measure(curated, {"judge": [judge]}, {"ann": ann, "bea": bea}, changes={"resamples": 100})
     raters = {"judge": judge, "ann": ann, "bea": bea}
@@ -66,21 +66,22 @@ def test_every_figure_equals_the_single_figure_functions(rows):
 
         for name, statistic in (("kappa", "none"), ("kappa_quadratic", "quadratic")):
             for rater, given_marks in raters.items():
-                want = cohen_kappa(told(curated), told(given_marks), labels, statistic)
-                _same(measured.kappa((rater, CURATED), ALL, scale, name), want)
-            _same(
-                measured.kappa(("ann", "bea"), ALL, scale, name), cohen_kappa(told(ann), told(bea), labels, statistic)
-            )
-        units = list(zip(told(ann), told(bea), strict=True))
-        _same(measured.alpha("", ALL, scale), krippendorff_alpha(units, "ordinal", labels=labels))
-        joined = list(zip(told(ann), told(bea), told(judge), strict=True))
-        _same(measured.alpha("judge", ALL, scale), krippendorff_alpha(joined, "ordinal", labels=labels))
+                figure = measured.kappa((rater, CURATED), ALL, scale, name)
+                table, missing = confusion_table(told(curated), told(given_marks), labels)
+                assert figure.confusion == tuple(map(tuple, table.tolist()))
+                _same(figure, kappa(told(curated), told(given_marks), labels, statistic), int(table.sum()), missing)
+            figure = measured.kappa(("ann", "bea"), ALL, scale, name)
+            assert figure.value == pytest.approx(kappa(told(ann), told(bea), labels, statistic), abs=1e-9)
+        for joined, raters_of in (("", (ann, bea)), ("judge", (ann, bea, judge))):
+            units = list(zip(*map(told, raters_of), strict=True))
+            n = sum(sum(m is not None for m in unit) >= 2 for unit in units)
+            _same(measured.alpha(joined, ALL, scale), alpha_by_definition(units, "ordinal"), n, len(rows) - n)
 
 
-def _same(figure, want):
-    assert (figure.reason, figure.n, figure.missing) == (want.reason, want.n, want.missing)
-    assert figure.confusion == want.confusion
-    assert figure.value == (None if want.value is None else pytest.approx(want.value, abs=1e-9))
+def _same(figure, value, n, missing):
+    assert (figure.n, figure.missing) == (n, missing)
+    assert figure.reason == ("no_overlap" if n == 0 else "single_class" if value is None else None)
+    assert figure.value == (None if value is None else pytest.approx(value, abs=1e-9))
 
 
 def test_levels_are_pooled_averaged_or_the_worst_counts():
@@ -108,6 +109,13 @@ def test_agreement_of_two_runs_by_hand():
     assert (measured.repeat("lazy", "share").value, measured.repeat("lazy", "share").reason) == (None, "no_overlap")
 
 
+def test_three_runs_of_a_pair_are_one_pair():
+    # Two pairs: equal in all three runs, and 1, 2, none: one pair of runs, unlike. A third has one grade. 3 of 4 equal.
+    measured = measure([0, 1, 2], {"judge": [[0, 1, 2], [0, 2, None], [0, None, None]]})
+    share = measured.repeat("judge", "share")
+    assert (share.value, share.n) == (0.75, 2)
+
+
 def test_a_system_that_equals_another_differs_by_nothing_in_any_resample():
     rng = np.random.default_rng(5)
     curated, judge = rng.integers(0, 3, 60).tolist(), rng.integers(0, 3, 60).tolist()
@@ -130,8 +138,11 @@ def test_the_interval_agrees_with_the_multinomial_bootstrap_of_pairs():
     judge, checker = from_table(PAIRS_150)
     ours = measure(judge, {"o": [checker]}, changes={"resample": "pairs", "resamples": 10_000})
     figure = ours.kappa(("o", CURATED), ALL, "graded", "kappa")
-    peer = cohen_kappa(judge, checker, GRADES, resamples=10_000, seed=1)
-    assert (figure.low, figure.high) == (pytest.approx(peer.low, abs=0.01), pytest.approx(peer.high, abs=0.01))
+    # Resampling n pairs and counting them is one multinomial draw over the cells of the table.
+    table = np.array(PAIRS_150)
+    drawn = np.random.default_rng(1).multinomial(150, table.ravel() / 150, size=10_000).reshape(-1, 3, 3)
+    low, high = np.quantile(kappas(drawn, "none"), [0.025, 0.975])
+    assert (figure.low, figure.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
 
 
 def test_seed_and_row_order():

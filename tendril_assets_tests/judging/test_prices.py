@@ -110,6 +110,7 @@ def test_a_table_is_read_exactly(tmp_path: Path):
         ("{prompt: 0.15, completion: 0.6}", "0.15", "must have prompt and completion"),
         ("usd_per_million_tokens:", "usd_per_request: {other/model: 1}\nusd_per_million_tokens:", "listed above"),
         ("  maker/model", "  maker/model: {}\n  maker/model", "occurs twice"),
+        ("  maker/model", "  on: {prompt: 1, completion: 1}\n  maker/model", "the key on is read as True"),
         (GOOD, "- a list", "must have the fields"),
         (GOOD, "a: [", "cannot be read"),
     ],

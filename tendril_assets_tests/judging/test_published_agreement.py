@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tendril_assets.judging.agreement import kappa_of_table, krippendorff_alpha
+from tendril_assets.judging.agreement import alphas, kappas
+from tendril_assets.judging.marks import coincidences
 from tendril_assets.judging.measured import ALL, CURATED, Measured
 from tendril_assets.spec_calibration import CalibrationSpec
 from tendril_assets_tests.judging.toy_calibration import marks
@@ -39,10 +40,11 @@ def test_people_against_published_judges(name):
     counts, (kappa, quadratic, alpha) = LLMJUDGE[name]
     table = np.array(counts)
     assert table.sum() == 4423
-    assert kappa_of_table(table).value == pytest.approx(kappa, abs=5e-5)
-    assert kappa_of_table(table, "quadratic").value == pytest.approx(quadratic, abs=5e-5)
-    units = [[i, j] for (i, j), n in np.ndenumerate(table) for _ in range(n)]
-    assert krippendorff_alpha(units, "ordinal", labels=(0, 1, 2, 3)).value == pytest.approx(alpha, abs=5e-5)
+    assert kappas(table[None], "none")[0] == pytest.approx(kappa, abs=5e-5)
+    assert kappas(table[None], "quadratic")[0] == pytest.approx(quadratic, abs=5e-5)
+    raters = np.array([cell for cell, n in np.ndenumerate(table) for _ in range(n)]).T
+    counted = coincidences(raters, 4).sum(axis=0).reshape(1, 4, 4)
+    assert alphas(counted, (0, 1, 2, 3), "ordinal")[0] == pytest.approx(alpha, abs=5e-5)
 
 
 needs_data = pytest.mark.skipif("TENDRIL_TRIAL_DATA" not in os.environ, reason="TENDRIL_TRIAL_DATA names no trial data")

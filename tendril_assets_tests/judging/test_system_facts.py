@@ -83,6 +83,57 @@ def test_an_unknown_cost_is_not_zero():
     assert table([free]).row(0, named=True)["price_per_1000"] == 0.0
 
 
+def many(statuses: int = 100) -> pl.DataFrame:
+    rows = [(SYSTEM.name, "1", f"k{i}", "ok", 1) for i in range(statuses)]
+    return pl.DataFrame(rows, schema=["system", "run", "request_key", "status", "grade"], orient="row")
+
+
+def facts_after(calls: list[dict]) -> dict:
+    frame = pl.DataFrame(calls, schema={**TABLES["judge_calls"].schema, "counts": pl.Boolean}, orient="row")
+    return systems_table([SYSTEM], many(), frame, MEASURED).row(0, named=True)
+
+
+@pytest.mark.parametrize("refusals", [0, 4, 10])
+@pytest.mark.parametrize("status", [503, 429, 401])
+def test_refusals_that_nobody_was_charged_for_change_no_price(refusals, status):
+    refused = [
+        call(
+            f"k{i}", i, counts=False, status="error", http_status=status, cost=None, completion_tokens=None, attempts=6
+        )
+        for i in range(refusals)
+    ]
+    row = facts_after([*refused, *(call(f"k{i}", 200 + i) for i in range(100))])
+    assert (row["price_per_1000"], row["cost_unknown"]) == (pytest.approx(1.0), 0)
+    assert row["known_cost_per_1000"] == pytest.approx(1.0)
+    # A request that was refused and never answered is no cheap one.
+    short = facts_after([*refused, *(call(f"k{i}", 200 + i) for i in range(20, 100))])
+    assert short["price_per_1000"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "empty"},
+        {"status": "bad_body"},
+        {"status": "error"},  # an error inside a reply with status 200
+        {"status": "error", "http_status": None, "completion_tokens": None},  # perhaps it was sent, and timed out
+        {"status": "error", "http_status": 502},  # it names tokens
+    ],
+)
+def test_a_failure_that_may_have_been_charged_leaves_the_price_unknown_where_there_are_many(changes):
+    failed = [call(f"k{i}", i, counts=False, cost=None, **changes) for i in range(10)]
+    row = facts_after([*failed, *(call(f"k{i}", 200 + i) for i in range(100))])
+    assert (row["price_per_1000"], row["cost_unknown"]) == (None, 10)
+
+
+def test_the_price_is_that_of_the_first_run():
+    # The second run sends the same prompts, which the provider's cache serves at a tenth.
+    row = table([call("10", 1), call("11", 2), call("20", 3, cost=Decimal("0.0001")), call("21", 4, cost=None)])
+    row = row.row(0, named=True)
+    assert (row["price_per_1000"], row["known_cost_per_1000"]) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert (row["requests"], row["known_cost"], row["cost_unknown"]) == (4, Decimal("0.0021"), 1)
+
+
 def test_a_few_unknown_costs_are_taken_for_the_mean_of_the_others():
     calls = [call(f"1{i}", i, cost=None if i == 0 else Decimal("0.002")) for i in range(20)]
     verdict_keys = [f"1{i}" for i in range(20)]
@@ -100,6 +151,10 @@ def test_time_and_stack_come_from_answers_alone():
     row = table([call("10", 1), timeout, silent]).row(0, named=True)
     assert (row["seconds_median"], row["seconds_p95"]) == (2.0, pytest.approx(2.9))
     assert (row["answered_models"], row["providers"], row["unrecorded"]) == (["m-1"], ["r"], 1)
+    assert row["stacks"] == ["m-1 by r"]
+    routes = [("A", "X"), ("A", "Y"), ("B", "X"), ("B", "X")]
+    calls = [call(f"1{i}", i, answered_model=model, provider=route) for i, (model, route) in enumerate(routes[:3])]
+    assert table(calls).row(0, named=True)["stacks"] == ["A by X", "A by Y", "B by X"]
 
 
 def test_two_runs_of_one_judge():

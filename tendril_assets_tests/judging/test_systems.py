@@ -29,7 +29,7 @@ def test_models_efforts_and_guidelines_are_crossed_and_the_declared_judge_is_amo
     assert len(names(spec)) == 8
     assert [system.name for system in systems_of(spec) if system.declared] == ["maker/judge low de_short"]
     assert all(system.llm.max_tokens == 300 for system in systems_of(spec))
-    assert system_named(spec, "other/judge none de_medium").factory.body([])["reasoning"] == {"effort": "none"}
+    assert system_named(spec, "other/judge none de_medium", "judge_choice").factory.body([])["reasoning"] == {"effort": "none"}
 
 
 def test_a_declared_judge_outside_the_grid_is_added():
@@ -101,7 +101,7 @@ def test_where_the_rule_picked_none_nothing_is_applied_and_the_reasons_are_told(
 
 
 def test_a_choice_of_a_system_that_is_gone_is_refused():
-    with pytest.raises(SettingsError, match="no system 'gone'"):
+    with pytest.raises(SettingsError, match=r"no system 'gone'.*materialise judge_choice again"):
         applied_system(judge(**CHOSEN), choice(("gone", True, True)))
 
 

@@ -1,9 +1,13 @@
 """A calibration by hand: pairs, annotators and systems as frames, and marks made of them."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import polars as pl
 
+from tendril_assets.judging.agreement import confusion_table, kappas
 from tendril_assets.judging.marks import Marks, marks_of
 
 GRADE = pl.Int8
@@ -59,3 +63,38 @@ def from_table(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """The marks of two raters whose table of counts this is, rows the first."""
     cells = [(a, b) for a, row in enumerate(table) for b, n in enumerate(row) for _ in range(n)]
     return [a for a, _ in cells], [b for _, b in cells]
+
+
+def kappa(
+    a: Sequence[int | None], b: Sequence[int | None], labels: Sequence[int], weights: str = "none"
+) -> float | None:
+    """Cohen's kappa of two raters over all pairs at once; None where undefined."""
+    value = float(kappas(confusion_table(a, b, labels)[0][None], weights)[0])
+    return None if math.isnan(value) else value
+
+
+def alpha_by_definition(units: Sequence[Sequence[int | None]], metric: str) -> float | None:
+    """Krippendorff's alpha mark by mark, after his definition (2011): slow, and with nothing in common with the engine's.
+
+    None where no unit has two marks, or all marks that are paired are one.
+    """
+    kept = [[m for m in unit if m is not None] for unit in units]
+    kept = [unit for unit in kept if len(unit) >= 2]
+    every = [m for unit in kept for m in unit]
+    count = Counter(every)
+
+    def distance(a: int, b: int) -> float:
+        if metric == "nominal":
+            return float(a != b)
+        if metric == "interval":
+            return float(a - b) ** 2
+        low, high = sorted((a, b))
+        return (
+            (sum(n for m, n in count.items() if low <= m <= high) - (count[a] + count[b]) / 2) ** 2 if a != b else 0.0
+        )
+
+    expected = sum(distance(a, b) for a, b in permutations(every, 2))
+    if not expected:
+        return None
+    observed = sum(sum(distance(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in kept)
+    return 1 - (len(every) - 1) * observed / expected

@@ -32,8 +32,6 @@ def test_each_area_has_two_requests_with_keys_of_their_own():
     assert REQUESTS.select("area", "attempt").rows() == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
     assert REQUESTS["request_key"].n_unique() == 4
     assert KEYS["b", 1] == FACTORY.key(PROMPT.messages("Strom {x}", "{title} sparen", 10))
-    characters = sum(len(m["content"]) for m in PROMPT.messages("Holz", "FSC", 10, attempt=2))
-    assert REQUESTS.row(1, named=True)["prompt_characters"] == characters
 
 
 def test_another_limit_is_another_request():

@@ -5,8 +5,17 @@ import xml.etree.ElementTree as ET
 import polars as pl
 import pytest
 
-from tendril_assets.release.judges import choice_table, quality_and_price
-from tendril_assets.release.label_quality import declared_acceptance, how_it_was_chosen, judge_in_use, label_quality
+from tendril_assets.errors import ExportInvariantError, SettingsError
+from tendril_assets.release.judges import choice_as_html, quality_and_price
+from tendril_assets.release.label_quality import (
+    declared_acceptance,
+    how_it_was_chosen,
+    label_quality,
+    published_judge,
+    require_planned_judge,
+)
+from tendril_assets.release.pictures import judge_agreement
+from tendril_assets.release.report_tables import agreement_table
 from tendril_assets.release.scatter import Point, scatter
 from tendril_assets.spec_calibration import AcceptanceSpec, CalibrationSpec
 from tendril_assets_tests.release import toy
@@ -31,8 +40,8 @@ def tables():
 
 def test_the_acceptance_in_words():
     assert declared_acceptance(spec().judge.calibration) == (
-        "Cohen's κ against the curated grades (0/1/2) of at least 0.40 in the mean over the levels, equal grades in two "
-        "runs for at least 70\u00a0%, at most 5.0\u00a0% of the pairs without a grade, at least 40 pairs and a recorded "
+        "Cohen's kappa against the curated grades (0/1/2, mean over the levels) of at least 0.40, equal grades in two runs "
+        "for at least 70\u00a0%, at most 5.0\u00a0% of the pairs without a grade, at least 40 pairs and a recorded "
         "inference stack"
     )
     strict = CalibrationSpec(
@@ -40,7 +49,7 @@ def test_the_acceptance_in_words():
         acceptance=AcceptanceSpec(bound="low", repeat="kappa", min_repeat=0.6, levels="each", min_pairs=1, stack="one"),
     )
     assert declared_acceptance(strict) == (
-        "Cohen's κ against the curated grades (0/1/2) (lower end of its interval) of at least 0.40 on every level, kappa "
+        "lower end of the interval of Cohen's kappa against the curated grades (0/1/2, lowest level) of at least 0.40, kappa "
         "of two runs of at least 0.60, at least 1 pair and one recorded inference stack"
     )
 
@@ -77,17 +86,47 @@ def test_only_the_judge_in_use_is_in_the_label_quality(tables):
 
 
 def test_the_judge_in_use_is_the_chosen_one_where_that_judges(tables):
-    assert judge_in_use(spec(), tables["judge_choice"]).name == "maker/judge-2 default de_short"
+    assert published_judge(spec(), tables["judge_choice"]).name == "maker/judge-2 default de_short"
     swapped = tables["judge_choice"].with_columns(in_use=~pl.col("in_use"))
-    assert judge_in_use(spec(), swapped).name == "maker/judge-1 low de_long"
-    assert judge_in_use(spec(), tables["judge_choice"].clear()).declared
+    assert published_judge(spec(), swapped).name == "maker/judge-1 low de_long"
+    assert published_judge(spec(), tables["judge_choice"].clear()).declared
+    none = tables["judge_choice"].with_columns(in_use=pl.lit(False))
+    assert published_judge(spec(), none) is None
+
+
+def test_a_judge_that_is_no_system_any_more_is_not_taken_for_the_declared_one(tables):
+    gone = tables["judge_choice"].with_columns(system=pl.col("system") + " of old")
+    with pytest.raises(SettingsError, match=r"no system 'maker/judge-2 default de_short of old'.*judge_choice again"):
+        published_judge(spec(), gone)
+
+
+def test_the_published_judge_is_the_one_whose_requests_were_planned(tables):
+    choice, planned = tables["judge_choice"], "maker/judge-2 default de_short"
+    assert require_planned_judge(spec(), choice, planned).name == planned
+    with pytest.raises(ExportInvariantError, match=r"names maker/judge-2 .* planned for maker/judge-1 low de_long"):
+        require_planned_judge(spec(), choice, "maker/judge-1 low de_long")
+    with pytest.raises(ExportInvariantError, match="names no judge"):
+        require_planned_judge(spec(), choice.with_columns(in_use=pl.lit(False)), planned)
+
+
+def test_the_confidence_is_the_declared_one(tables):
+    agreement, choice = tables["judge_agreement"], tables["judge_choice"]
+    assert "with 95 % bootstrap intervals" in label_quality(spec(), agreement, choice)
+    assert "with 99.5 % bootstrap intervals" in label_quality(spec(confidence=0.995), agreement, choice)
+    assert "with 90 % intervals" in quality_and_price(spec(confidence=0.9), choice, agreement).caption
+    assert "Agreement with 80 % intervals" in judge_agreement(agreement, 0.8).caption
+    assert "80 % interval" in agreement_table(agreement, 0.8)
 
 
 def test_the_table_is_best_first_and_says_who_judges(tables):
-    page = choice_table(tables["judge_choice"], tables["calibration_systems"])
+    page = choice_as_html(tables["judge_choice"], tables["calibration_systems"])
     assert page.index("maker/judge-2") < page.index("maker/judge-1")
-    assert "<small>chosen, judges</small>" in page
+    assert "(chosen, judges)<small>chosen: the best of the accepted systems (0.505)</small></td>" in page
+    # The reason stands under the name, in the one column that may be wide.
+    assert "<th class=left>System</th>" in page
+    assert "Reason" not in page
     assert "33.3% of the pairs without a grade" in page
+    assert "<small>20 pairs</small>" in page
     assert "30 parse error" in page
 
 
@@ -123,3 +162,8 @@ def test_one_select_ranks_the_judges_for_analysts(tables):
         (1, "maker/judge-2 default de_short", 0.52, 0.48, True, True),
         (2, "maker/judge-1 low de_long", None, None, False, False),
     ]
+    # Undefined on one level: that level may be the worst.
+    hole = (pl.col("level") == "criterion") & (pl.col("scale") == "graded") & (pl.col("statistic") == "kappa")
+    agreement = tables["judge_agreement"].with_columns(value=pl.when(hole).then(None).otherwise("value"))
+    rows = toy.reader(toy.database({**tables, "judge_agreement": agreement}))("views/judge_systems")
+    assert rows.select("kappa_all", "kappa_worst_level").row(0) == (0.52, None)

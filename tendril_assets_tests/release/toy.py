@@ -189,7 +189,7 @@ def measured(rows: dict[str, list]) -> None:
     for system, declared, graded, price in ((JUDGE, True, 88, 0.12), (other, False, 60, 0.03)):
         answers = (90, graded, 90 - graded, 1 - graded / 90, f'{{"parse_error": {90 - graded}}}')
         spent = (110, 112, 110, 0, Decimal("0.0132"), price, price, 0.8, 1.9, 46_200, 28_160, 330, 0)
-        stack = ([system[1]], ["provider-a"], 0)
+        stack = ([system[1]], ["provider-a"], [f"{system[1]} by provider-a"], 0)
         row = (*system, "0123456789abcdef", declared, declared, *answers, *spent, *stack, *stable)
         rows["calibration_systems"].append(row)
     accepted = (

@@ -1,6 +1,7 @@
 """What annotators filled in: grades, and grades made of two answers."""
 
 import csv
+import json
 import unicodedata
 from pathlib import Path
 
@@ -91,3 +92,44 @@ def test_a_file_without_the_answers_is_no_file_of_empty_ones(tmp_path, guideline
 
 def test_a_sheet_nobody_has_begun_is_no_annotation(tmp_path):
     assert read_annotations(written(tmp_path, [*HEAD, "grade"]), GRADED).is_empty()
+
+
+def test_every_grade_that_is_not_the_rules_is_told_at_once(tmp_path):
+    path = written(
+        tmp_path,
+        [*QUESTIONS, "grade"],
+        ["q1", "p1", "anna", "да", "полный", "0"],
+        ["q1", "p2", "anna", "Да", "полный", "2"],
+        ["q1", "p3", "anna", "да", "нет", "2"],
+        ["q1", "p4", "anna", "да", "нет", "1"],
+    )
+    with pytest.raises(LandingError) as raised:
+        read_annotations(path, ASKED)
+    said = str(raised.value)
+    assert "row 2: grade is 0, but the answers make 2" in said
+    assert "row 4: grade is 2, but the answers make 1" in said
+    # Of a row whose answers are refused, the grade is no second mistake.
+    assert said.count("row 3:") == 1
+    assert "row 5" not in said
+
+
+def lines(folder: Path, *rows: dict[str, object]) -> Path:
+    path = folder / "annotations.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_line_of_json_without_the_answers_is_not_annotated(tmp_path):
+    def pair(passage: str, **answers: object) -> dict[str, object]:
+        return {"query_id": "q1", "passage_id": passage, "annotator": "anna", **answers}
+
+    full = {"предмет": "да", "ответ": "полный"}
+    for rows in ([pair("p1"), pair("p2", **full)], [pair("p2", **full), pair("p1")]):
+        found = read_annotations(lines(tmp_path, *rows), ASKED)
+        assert dict(found.select("passage_id", "grade").iter_rows()) == {"p1": None, "p2": 2}
+    graded = read_annotations(lines(tmp_path, pair("p1"), pair("p2", grade=1)), GRADED)
+    assert graded["grade"].to_list() == [None, 1]
+    with pytest.raises(LandingError, match="row 1: ответ is ''"):
+        read_annotations(lines(tmp_path, pair("p1", предмет="да"), pair("p2", **full)), ASKED)
+    with pytest.raises(LandingError, match="column предмет, ответ is missing"):
+        read_annotations(lines(tmp_path, pair("p1"), pair("p2")), ASKED)

@@ -1,13 +1,11 @@
-import logging
-from decimal import Decimal
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from tendril_assets.errors import SettingsError
-from tendril_assets.resources.gateway import Gateway, progress_to
-from tendril_assets.resources.gateway_run import GatewayRequest, Progress
+from tendril_assets.resources.gateway import Gateway
+from tendril_assets.resources.gateway_run import GatewayRequest
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 from tendril_assets_tests.resources.http_stub import StubGateway, reply
@@ -24,9 +22,9 @@ def test_an_asset_asks_through_the_resource(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TENDRIL_LLM_API_KEY", SECRET)
 
     @dg.asset
-    def replies(context: dg.AssetExecutionContext, gateway: Gateway) -> dg.MaterializeResult:
+    def replies(gateway: Gateway) -> dg.MaterializeResult:
         asked = (request(f"k{i}") for i in range(5))
-        summary = gateway.answer(asked, Ledger(tmp_path), total=5, on_progress=progress_to(context.log))
+        summary = gateway.answer(asked, Ledger(tmp_path), total=5)
         return dg.MaterializeResult(metadata={"state": summary.state})
 
     with StubGateway(lambda call: reply()) as stub:
@@ -56,13 +54,3 @@ def test_without_a_key_only_asking_fails(tmp_path: Path) -> None:
 def test_a_cap_that_is_no_amount_is_refused(amount: str) -> None:
     with pytest.raises(ValueError, match="should be an amount in USD"):
         Gateway(base_url="https://host/api/v1", api_key="k", max_usd=amount)
-
-
-def test_progress_is_logged_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    progress = Progress(done=1200, open=800, failed=3, calls_per_s=12.34, cost=Decimal("0.12345"), eta_s=64.8)
-    report = progress_to(logging.getLogger("toy"), every_s=0.0)
-    report(progress)
-    assert caplog.messages == ["1,200 done, 800 open, 3 failed, 12.3 calls/s, 0.1234 USD, 65 s to go"]
-    progress_to(logging.getLogger("toy"), every_s=60.0)(progress)
-    assert len(caplog.messages) == 1

@@ -1,12 +1,17 @@
+import contextlib
+import json
 import random
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tendril_assets.errors import GatewayError, IncompleteJudgments, SettingsError
 from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, Spent, fetch_prices
+from tendril_assets.resources.ledger import Ledger
 from tendril_assets.sandbox.gateway import StandInGateway
+from tendril_assets_tests.loopback import ScriptedHandler, loopback_server
 from tendril_assets_tests.resources.asking import PRICES, SECRET, ask, request, requests, stored
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
 
@@ -71,6 +76,25 @@ def test_caps_hold_over_the_steps_of_a_run(tmp_path: Path) -> None:
         assert len(gateway.calls) == 5
 
 
+@pytest.mark.parametrize("kind", ["failing", "refused", "unreachable"])
+def test_a_cap_in_calls_holds_over_steps_whose_calls_all_fail(tmp_path: Path, kind: str) -> None:
+    caps, steps = Caps(max_calls=6), 0
+    with StubGateway(lambda call: Scripted(503 if kind == "failing" else 400)) as stub:
+        gateway = SimpleNamespace(base_url="http://127.0.0.1:9") if kind == "unreachable" else stub
+        while (spent := Ledger(tmp_path).spent("r1")).calls < 6:
+            steps += 1
+            with contextlib.suppress(GatewayError):
+                ask(gateway, tmp_path, requests(9), concurrency=4, caps=caps, run="r1", spent=spent)
+            # Each step is seen by the next one.
+            assert spent.calls < Ledger(tmp_path).spent("r1").calls
+        last = ask(gateway, tmp_path, requests(9), caps=caps, run="r1", spent=spent)
+        assert (last.state, last.calls, last.n_open) == ("incomplete: budget", 0, 9)
+        assert spent.calls == 6
+        assert len(stub.calls) == (0 if kind == "unreachable" else 6)
+    # A refusal ends each step after at most the four calls that are in flight.
+    assert steps == 1 if kind == "failing" else 1 <= steps <= 6
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cap_in_money_holds_where_the_gateway_does_not_always_name_the_cost(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
@@ -122,6 +146,44 @@ def test_prices_come_from_the_gateway_where_none_are_named(tmp_path: Path) -> No
         assert ask(gateway, tmp_path, requests(1), caps=Caps(max_usd=Decimal("0.0000106"))).calls == 1
 
 
+@pytest.mark.parametrize(
+    ("pricing", "expected"),
+    [
+        ({"prompt": "0.1", "completion": 0.2}, Prices(Decimal("0.1"), Decimal("0.2"))),
+        (
+            {"prompt": "0.1", "completion": "0.2", "request": None, "input_cache_read": None},
+            Prices(Decimal("0.1"), Decimal("0.2")),
+        ),
+        (
+            {"prompt": "0.1", "completion": "0.2", "request": "0.3", "input_cache_read": "0.01"},
+            Prices(Decimal("0.1"), Decimal("0.2"), Decimal("0.3"), Decimal("0.01")),
+        ),
+        # No discount is reckoned with where it cannot be read; what must be paid has to be known.
+        ({"prompt": "0.1", "completion": "0.2", "input_cache_read": "?"}, Prices(Decimal("0.1"), Decimal("0.2"))),
+        ({"prompt": "0.1", "completion": "0.2", "request": "?"}, None),
+        ({"prompt": None, "completion": "0.2"}, None),
+        ({"prompt": "0.1"}, None),
+        ({"prompt": "-1", "completion": "-1"}, None),
+        (None, None),
+    ],
+)
+def test_a_price_that_is_null_is_absent(pricing: object, expected: Prices | None) -> None:
+    listed = json.dumps({"data": [{"id": "toy/model", "pricing": pricing}]}).encode()
+
+    class Handler(ScriptedHandler):
+        def do_GET(self) -> None:
+            self.give(Scripted(200, listed))
+
+    server, thread = loopback_server(Handler)
+    thread.start()
+    try:
+        found = fetch_prices(Endpoint(f"http://127.0.0.1:{server.server_address[1]}", SECRET))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert found == ({} if expected is None else {"toy/model": expected})
+
+
 def test_a_gateway_without_a_price_list_is_an_error() -> None:
     with StubGateway(lambda call: reply()) as gateway, pytest.raises(GatewayError, match="price list"):
         fetch_prices(Endpoint(gateway.base_url, SECRET))
@@ -140,6 +202,8 @@ def test_a_body_without_max_tokens_is_never_sent(tmp_path: Path) -> None:
     [
         ("openrouter.ai/api/v1", SECRET, "should look like"),
         ("ftp://host/api", SECRET, "should look like"),
+        ("https://[::1/api", SECRET, "should look like"),
+        ("https://host:99999/api", SECRET, "should look like"),
         ("https://user:pass@host/api", SECRET, "neither credentials"),
         ("https://host/api?key=1", SECRET, "nor a query"),
         ("https://host/api", "", "TENDRIL_LLM_API_KEY"),

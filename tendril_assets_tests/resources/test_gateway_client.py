@@ -13,8 +13,10 @@ import pytest
 from tendril_assets.errors import GatewayError, GatewayRefused, IncompleteJudgments, InsufficientCredits
 from tendril_assets.resources import gateway_http
 from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, Progress, RetryPolicy, answer
+from tendril_assets.resources.gateway_run import Tally
+from tendril_assets.resources.gateway_window import Window
 from tendril_assets.resources.ledger import Ledger
-from tendril_assets.resources.replies import read_reply
+from tendril_assets.resources.replies import Action, Reply, read_reply
 from tendril_assets.sandbox.gateway import StandInGateway
 from tendril_assets_tests.resources.asking import FAST, SECRET, ask, open_of, request, requests, stored
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
@@ -323,3 +325,16 @@ def test_progress_is_reported_at_most_every_half_second_and_at_the_end(tmp_path:
     assert middle.cost_forecast == last.cost_forecast == Decimal("0.0060")
     assert (middle.limit, last.in_flight, last.calls, last.rate_limited, last.by_status) == (2, 0, 60, 0, {})
     assert 1 <= middle.in_flight <= 2
+
+
+def test_calls_per_second_count_retries_and_the_time_left_does_not() -> None:
+    tally = Tally(100)
+    for _ in range(30):
+        tally.attempt(Reply("error", Action.RETRY, 503))
+    for _ in range(10):
+        tally.stored("answered")
+    now = tally.progress(Window(4))
+    assert now.calls == 30
+    assert now.eta_s is not None
+    # 90 are open; three calls were needed for each that is finished.
+    assert now.calls_per_s == pytest.approx(3 * 90 / now.eta_s)

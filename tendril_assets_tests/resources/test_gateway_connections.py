@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tendril_assets.errors import GatewayError, SettingsError
+from tendril_assets.errors import GatewayError, GatewayRefused, SettingsError
 from tendril_assets.resources import gateway_http
 from tendril_assets.resources.gateway_client import Caps, Endpoint, Prices, RetryPolicy, answer
 from tendril_assets.resources.ledger import Ledger
@@ -111,7 +111,7 @@ def test_a_certificate_nobody_vouches_for_ends_the_run_before_the_key_is_sent(
     seen: list[bytes] = []
     with (
         tls_server(certificate, seen) as server,
-        pytest.raises(GatewayError, match="after 1 attempts: the certificate cannot be verified") as caught,
+        pytest.raises(GatewayError, match="after 1 attempt: the certificate cannot be verified") as caught,
     ):
         ask_at(server.base_url, tmp_path, 20)
     assert (caught.value.n_open, seen, stored(tmp_path)) == (20, [], {})
@@ -204,6 +204,20 @@ def test_a_body_without_end_is_not_read_to_the_end(tmp_path: Path, monkeypatch: 
     assert (stored(tmp_path)["k0"].status, stored(tmp_path)["k0"].attempts) == ("answered", 2)
 
 
+def test_a_status_means_what_it_says_whatever_the_size_of_its_body(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_http, "MAX_BODY_BYTES", 100_000)
+    limited = Scripted(429, b"x" * 1_000_000, {"Retry-After": "0.3"})
+    with StubGateway(lambda call: limited if call.attempt == 1 else reply()) as gateway:
+        summary = ask(gateway, tmp_path, requests(1))
+        assert gateway.calls[1].at - gateway.calls[0].at >= 0.29
+    assert (summary.answered, summary.rate_limited, summary.cost_unknown) == (1, 1, 0)
+    with StubGateway(lambda call: Scripted(401, b"x" * 1_000_000)) as gateway, pytest.raises(GatewayRefused):
+        ask(gateway, tmp_path / "refused", requests(1))
+    assert stored(tmp_path / "refused") == {}
+
+
 # Keep-alive
 
 
@@ -225,6 +239,7 @@ def test_a_connection_closed_between_two_requests_is_no_failure(tmp_path: Path) 
             caps=Caps(prices=PRICES),
         )
     assert (summary.answered, summary.failed, summary.reconnected, summary.calls) == (3, 0, 2, 5)
+    assert "2 calls met a connection just closed" in str(summary)
     # It may have been read before the close: unknown, not zero.
     assert (summary.cost, summary.cost_unknown, summary.cost_estimate) == (Decimal("0.0003"), 2, Decimal("0.0006"))
     assert [stored(tmp_path)[key].attempts for key in ("k0", "k1", "k2")] == [1, 2, 2]

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tendril_assets.resources.gateway_client import Caps, GatewayRequest, Prices
-from tendril_assets_tests.resources.asking import ask, request, requests, stored
+from tendril_assets.errors import GatewayError, GatewayRefused, InsufficientCredits
+from tendril_assets.resources import gateway_http
+from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, Spent, answer
+from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.replies import Action, Reply
+from tendril_assets_tests.resources.asking import FAST, SECRET, ask, request, requests, stored
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
 
 PRICES = Prices(prompt=Decimal("0.00001"), completion=Decimal("0.0001"), cached=Decimal("0.000001"))
@@ -107,3 +111,79 @@ def test_without_prices_the_lists_of_the_package_serve_for_an_estimate(tmp_path:
     with StubGateway(lambda call: reply(cost="absent")) as gateway:
         ask(gateway, tmp_path, [GatewayRequest("k0", "judge", body)])
     assert stored(tmp_path)["k0"].cost_estimate == prices.cost_of(10, 1)
+
+
+# Whatever ends a run, what was paid for is in the ledger
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "http_status", "spent"),
+    [
+        ([reply("", cost=0.5), Scripted(402)], InsufficientCredits, 402, Spent(Decimal("0.5"), 2)),
+        ([reply("", cost=0.5), Scripted(401)], GatewayRefused, 401, Spent(Decimal("0.5"), 2)),
+        # Paid for by itself: an error inside a 200 that names its cost.
+        (
+            [Scripted(200, b'{"error": {"code": 400, "message": "no"}, "usage": {"cost": 0.25}}')],
+            GatewayRefused,
+            400,
+            Spent(Decimal("0.25"), 1),
+        ),
+        # Of unknown cost: 10 x 0.00001 + 1 x 0.0001 for the empty answer.
+        ([reply("", cost="absent"), Scripted(403)], GatewayRefused, 403, Spent(Decimal("0.0002"), 2)),
+    ],
+)
+def test_what_was_paid_for_before_a_refusal_is_stored(
+    tmp_path: Path, answers: list[Scripted], error: type[GatewayError], http_status: int, spent: Spent
+) -> None:
+    caps = Caps(prices={"toy/model": PRICES})
+    with StubGateway(lambda call: answers[call.number - 1]) as gateway, pytest.raises(error) as caught:
+        ask(gateway, tmp_path, requests(3), concurrency=1, caps=caps, run="r1")
+    entry = stored(tmp_path)["k0"]
+    assert (entry.status, entry.http_status, entry.attempts) == ("error", http_status, len(answers))
+    assert Ledger(tmp_path).spent("r1") == spent
+    assert caught.value.n_open == 3
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-litellm-response-cost": "0"}])
+@pytest.mark.parametrize("status", [400, 402])
+def test_a_refusal_that_was_free_leaves_the_request_simply_open(
+    tmp_path: Path, status: int, headers: dict[str, str]
+) -> None:
+    with StubGateway(lambda call: Scripted(status, headers=headers)) as gateway, pytest.raises(GatewayError):
+        ask(gateway, tmp_path, requests(3), concurrency=1, run="r1")
+    assert stored(tmp_path) == {}
+
+
+def test_an_attempt_that_may_have_been_charged_is_stored_where_nothing_can_be_reached_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Transport:
+        calls = 0
+
+        def __init__(self, *_: object) -> None: ...
+
+        async def __aenter__(self) -> "Transport":
+            return self
+
+        async def __aexit__(self, *_: object) -> None: ...
+
+        async def post(self, payload: bytes, repeat: str | None) -> gateway_http.Outcome:
+            Transport.calls += 1
+            late = Transport.calls == 1
+            detail = "no whole reply in time" if late else "the connection was refused"
+            return gateway_http.Outcome(Reply("error", Action.RETRY, detail=detail, charged=late))
+
+    monkeypatch.setattr(gateway_http, "GatewayHttp", Transport)
+    with pytest.raises(GatewayError, match="the connection was refused") as caught:
+        answer(
+            requests(1),
+            Ledger(tmp_path),
+            endpoint=Endpoint("http://127.0.0.1:9", SECRET),
+            retry=FAST,
+            caps=Caps(prices={"toy/model": PRICES}),
+            run="r1",
+        )
+    # The first went out and may have been answered.
+    assert "Nothing was asked" not in str(caught.value)
+    # The worst case, as above.
+    assert Ledger(tmp_path).spent("r1") == Spent(Decimal("0.00166"), Transport.calls)

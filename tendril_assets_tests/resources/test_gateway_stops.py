@@ -5,16 +5,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from tendril_assets.errors import GatewayRefused, LedgerError
+from tendril_assets.errors import GatewayRefused, InsufficientCredits, LedgerError
+from tendril_assets.judging.request import parameters
 from tendril_assets.resources import gateway_run
 from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, Progress, RetryPolicy, RunSummary, answer
 from tendril_assets.resources.ledger import Ledger, LedgerEntry
 from tendril_assets.sandbox.gateway import StandInGateway
-from tendril_assets_tests.resources.asking import SECRET, ask, open_of, requests, stored
+from tendril_assets_tests.resources.asking import SECRET, ask, open_of, request, requests, stored
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
 
 # Stopping
@@ -268,7 +270,7 @@ def test_the_first_request_of_a_run_may_be_that_text_where_the_model_answered_be
         with pytest.raises(GatewayRefused):
             ask(gateway, tmp_path, requests(3), concurrency=1)
         assert len(gateway.calls) == 1
-        summary = ask(gateway, tmp_path, requests(3), concurrency=1, proven=("toy/model",))
+        summary = ask(gateway, tmp_path, requests(3), concurrency=1, proven=(parameters(request("k0").body),))
     assert (summary.answered, summary.failed) == (2, 1)
 
 
@@ -285,5 +287,82 @@ def test_one_refusal_after_the_other_ends_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_other_refusals_end_the_run_at_once(tmp_path: Path, status: int) -> None:
     with StubGateway(refusing("k3", status=status)) as gateway, pytest.raises(GatewayRefused):
-        ask(gateway, tmp_path, requests(20), concurrency=1, proven=("toy/model",))
+        ask(gateway, tmp_path, requests(20), concurrency=1, proven=(parameters(request("k0").body),))
     assert len(gateway.calls) == 4
+
+
+def of_effort(effort: str, n: int) -> list[GatewayRequest]:
+    asked = (request(f"{effort} {i}") for i in range(n))
+    return [GatewayRequest(one.key, "judge", {**one.body, "reasoning": {"effort": effort}}) for one in asked]
+
+
+def test_one_effort_of_a_model_proves_nothing_for_another(tmp_path: Path) -> None:
+    low, high = of_effort("low", 60), of_effort("high", 60)
+    taken_in_turn = [one for pair in zip(low, high, strict=True) for one in pair]
+
+    def script(call: Call) -> Scripted:
+        return reply() if call.body["reasoning"]["effort"] == "low" else Scripted(400)
+
+    with StubGateway(script) as gateway:
+        with pytest.raises(GatewayRefused):
+            ask(gateway, tmp_path / "alone", taken_in_turn, concurrency=1)
+        assert len(gateway.calls) == 2
+        # Proven by an earlier run; the other's answers in between do not interrupt its row of refusals.
+        with pytest.raises(GatewayRefused):
+            ask(gateway, tmp_path / "proven", taken_in_turn, concurrency=1, proven=(parameters(high[0].body),))
+        assert len(gateway.calls) == 2 + 40
+
+
+# What the errors say
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [
+        (308, "name the final one in TENDRIL_LLM_BASE_URL"),
+        (400, "the parameters of judge.llm"),
+        (422, "the parameters of judge.llm"),
+        (401, "check base URL, key"),
+    ],
+)
+def test_a_refusal_says_what_to_look_at(tmp_path: Path, status: int, remedy: str) -> None:
+    with StubGateway(lambda call: Scripted(status)) as gateway, pytest.raises(GatewayRefused, match=remedy):
+        ask(gateway, tmp_path, requests(1))
+
+
+# The last report
+
+
+def test_a_run_that_fails_reports_what_it_has_stored(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    with (
+        StubGateway(lambda call: reply() if call.number <= 5 else Scripted(402)) as gateway,
+        pytest.raises(InsufficientCredits),
+    ):
+        ask(gateway, tmp_path, requests(10), concurrency=1, on_progress=seen.append)
+    assert (seen[-1].done, seen[-1].open, seen[-1].calls, seen[-1].cost) == (5, 5, 6, Decimal("0.0005"))
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.2])
+def test_a_report_that_fails_ends_the_run_and_is_not_tried_again(tmp_path: Path, delay_s: float) -> None:
+    seen: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress)
+        raise OSError("the terminal is gone")
+
+    with (
+        StubGateway(lambda call: Scripted(200, reply().body, delay_s=delay_s)) as gateway,
+        pytest.raises(OSError, match="terminal"),
+    ):
+        ask(gateway, tmp_path, requests(10), concurrency=1, on_progress=report)
+    assert len(seen) == 1
+    assert stored(tmp_path)
+
+
+def test_a_last_report_that_fails_does_not_hide_why_the_run_did(tmp_path: Path) -> None:
+    def report(progress: Progress) -> None:
+        raise OSError("the terminal is gone")
+
+    with StubGateway(lambda call: Scripted(402)) as gateway, pytest.raises(InsufficientCredits):
+        ask(gateway, tmp_path, requests(10), concurrency=1, on_progress=report)

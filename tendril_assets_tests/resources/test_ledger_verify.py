@@ -4,6 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tendril_assets.errors import LedgerError
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.ledger_files import LINES_PER_SEGMENT, list_files, segments
 from tendril_assets.resources.ledger_parquet import read_groups
@@ -135,3 +136,28 @@ def test_many_places_are_named_and_all_are_counted(tmp_path: Path) -> None:
     report = Ledger(tmp_path).verify()
     assert report.answered_twice == 29
     assert len(report.twice) == 20
+
+
+def test_a_cost_that_cannot_be_added_up_is_an_error_of_the_ledger(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    with ledger.writer() as writer:
+        for key, cost in (("a", "1"), ("b", "1e-5000")):
+            writer.append(entry(key, cost=Decimal(cost), run="r1"))
+    with pytest.raises(LedgerError, match="cannot be added up"):
+        ledger.spent("r1")
+    with pytest.raises(LedgerError, match="cannot be added up"):
+        ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["compacted-000001-000002-20261130T120000000000Z.parquet", "segment-20261130T120000000000Z-1-000009.jsonl"],
+)
+def test_a_link_to_a_file_that_is_gone_is_told_as_damage(tmp_path: Path, name: str) -> None:
+    write(tmp_path, entry("a"))
+    (tmp_path / name).symlink_to(tmp_path / "gone")
+    problems = Ledger(tmp_path).verify().problems
+    assert [(problem.file, problem.what) for problem in problems] == [(name, "it is a link to a file that is gone")]
+    for read in (Ledger(tmp_path).answered, Ledger(tmp_path).frame, lambda: Ledger(tmp_path).compact(everything=True)):
+        with pytest.raises(LedgerError, match=f"{name} cannot be read"):
+            read()

@@ -1,8 +1,10 @@
+import contextlib
 import errno
 import os
 import random
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -12,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tendril_assets.errors import LedgerError
-from tendril_assets.resources.ledger import Ledger
-from tendril_assets.resources.ledger_files import segments
+from tendril_assets.resources import ledger_writer
+from tendril_assets.resources.ledger import Ledger, LedgerWriter
+from tendril_assets.resources.ledger_files import is_live, segments
 from tendril_assets_tests.resources.entries import entry, write
 
 APPEND = """
@@ -157,3 +160,138 @@ def test_a_closed_writer_takes_nothing_more(tmp_path: Path) -> None:
     writer.close()
     with pytest.raises(LedgerError, match="closed"):
         writer.append(entry())
+
+
+def failing_fsync(monkeypatch: pytest.MonkeyPatch, *, folders: bool) -> None:
+    """From now on fsync fails: of folders, or of files."""
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode) is folders:
+            raise OSError(errno.EIO, "Input/output error")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+def descriptors(folder: Path) -> list[str]:
+    """Names of the files below ``folder`` that this process has open."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(link))
+    return sorted(Path(name).name for name in found if name.startswith(f"{folder}/"))
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only ``append`` looks at the folder."""
+    monkeypatch.setattr(ledger_writer, "SYNC_SECONDS", 600.0)
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_a_former_segment_that_cannot_be_synced_is_sealed_and_said_for_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LedgerWriter(tmp_path, segment_bytes=1, reserve_bytes=0)
+    writer.append(entry("a"))
+    (former,) = segments(tmp_path)
+    with monkeypatch.context() as patch:
+        failing_fsync(patch, folders=False)
+        writer.append(entry("b"))
+    assert f"fsync of {former} failed" in str(writer.trouble)
+    assert not is_live(former), "its lock is given back"
+    assert former.name not in descriptors(tmp_path)
+    with pytest.raises(LedgerError, match="fsync"):
+        writer.close()
+    assert len(segments(tmp_path)) == 2
+    assert Ledger(tmp_path).answered_keys() == {"a", "b"}
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_a_segment_another_program_changes_is_left_for_a_new_one_even_where_it_cannot_be_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LedgerWriter(tmp_path, reserve_bytes=0)
+    writer.append(entry("a"))
+    (former,) = segments(tmp_path)
+    with former.open("ab") as stream:
+        stream.write(b'{"v":2,')
+    with monkeypatch.context() as patch:
+        failing_fsync(patch, folders=False)
+        writer.append(entry("b"))
+    writer.append(entry("c"))
+    assert not is_live(former)
+    with pytest.raises(LedgerError, match="another program changes it"):
+        writer.close()
+    assert Ledger(tmp_path).answered_keys() == {"a", "b", "c"}
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_an_empty_segment_another_program_wrote_to_is_left_as_it_is(tmp_path: Path) -> None:
+    writer = LedgerWriter(tmp_path, reserve_bytes=0)
+    (former,) = segments(tmp_path)
+    former.write_bytes(b"theirs")
+    writer.append(entry("a"))
+    with pytest.raises(LedgerError, match="another program changes it"):
+        writer.close()
+    assert former.read_bytes() == b"theirs"
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_where_no_segment_can_be_begun_nothing_of_it_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LedgerWriter(tmp_path, segment_bytes=1, reserve_bytes=0)
+    writer.append(entry("a"))
+    (first,) = segments(tmp_path)
+    with monkeypatch.context() as patch:
+        failing_fsync(patch, folders=True)
+        writer.append(entry("b"))
+        assert "no new ledger segment can be made" in str(writer.trouble)
+        assert segments(tmp_path) == [first]
+        assert [name for name in descriptors(tmp_path) if name.startswith("segment-")] == [first.name]
+        with pytest.raises(LedgerError, match="nothing was asked"):
+            LedgerWriter(tmp_path, reserve_bytes=4096)
+        assert len(descriptors(tmp_path)) == 2, "the writer's segment and its empty reserve"
+    with pytest.raises(LedgerError, match="no new ledger segment"):
+        writer.close()
+    assert descriptors(tmp_path) == []
+    assert Ledger(tmp_path).answered_keys() == {"a", "b"}
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_an_empty_segment_that_cannot_be_removed_is_a_ledger_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_path: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    writer = LedgerWriter(tmp_path, reserve_bytes=0)
+    monkeypatch.setattr(ledger_writer, "remove_empty", refused)
+    with pytest.raises(LedgerError, match="could not be sealed"):
+        writer.close()
+    assert descriptors(tmp_path) == []
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_a_segment_written_anew_takes_the_answers_whatever_closing_the_deleted_one_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LedgerWriter(tmp_path, reserve_bytes=0)
+    writer.append(entry("a"))
+    segments(tmp_path)[0].unlink()
+    real = os.close
+
+    def close(descriptor: int) -> None:
+        is_deleted = os.fstat(descriptor).st_nlink == 0
+        real(descriptor)
+        if is_deleted:
+            raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close)
+        writer.append(entry("b"))
+    with pytest.raises(LedgerError, match="It is there again"):
+        writer.close()
+    assert Ledger(tmp_path).answered_keys() == {"a", "b"}

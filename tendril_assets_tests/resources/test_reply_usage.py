@@ -1,10 +1,16 @@
 import json
 from decimal import Decimal
+from fractions import Fraction
 
+import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tendril_assets.resources.ledger_parquet import exact_sum
 from tendril_assets.resources.replies import read_reply
-from tendril_assets.resources.reply_usage import read_usage
+from tendril_assets.resources.reply_usage import read_cost, read_usage
+from tendril_assets.resources.retry import RetryPolicy
 
 
 def read(usage: object, header: str | None = None, **fields: object):
@@ -22,6 +28,8 @@ COSTS = [
     ({"cost": -1}, None, None, True),
     ({"cost": "0.0001"}, None, None, True),
     ({"cost": 1e300}, None, None, True),
+    ({"cost": 1e-61}, None, None, True),
+    ({"cost": 1e-60}, None, "1E-60", False),
     ({"total_cost": 0.0002}, None, "0.0002", False),
     ({"cost": {"input_tokens_cost": 0.1, "total_cost": 0.0003}}, None, "0.0003", False),
     ({"cost": {"input_tokens_cost": 0.1}}, None, None, False),
@@ -63,6 +71,37 @@ def test_a_bill_in_two_parts_is_exact() -> None:
     usage = {"cost": Decimal("0.000000000000000000000000000001"), "is_byok": True}
     usage["cost_details"] = {"upstream_inference_cost": Decimal("12345")}
     assert read_usage({"usage": usage})["cost"] == Decimal("12345.000000000000000000000000000001")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(-6000, 20)), min_size=2, max_size=5))
+def test_costs_that_are_accepted_can_be_added_up_without_rounding(figures: list[tuple[int, int]]) -> None:
+    texts = [f"{digits}e{exponent}" for digits, exponent in figures]
+    costs = [cost for text in texts for cost, _ in [read_cost(Decimal(text))] if cost is not None]
+    for text in texts:
+        cost, warning = read_cost(Decimal(text))
+        assert (cost is None) == (warning is not None)
+        assert cost is None or cost == Decimal(text)
+    assert exact_sum(pl.Series([f"{cost:f}" for cost in costs], dtype=pl.String)) == sum(map(Fraction, costs))
+
+
+@pytest.mark.parametrize("text", ["1e-5000", "0.5" + "0" * 60])
+def test_a_cost_with_more_decimals_than_money_has_is_unknown(text: str) -> None:
+    reply = read_reply(
+        200, b'{"choices":[{"finish_reason":"stop","message":{"content":"1"}}],"usage":{"cost":%s}}' % text.encode()
+    )
+    assert (reply.status, reply.cost, reply.charged) == ("answered", None, True)
+    assert reply.warning == "cost has more decimals than money has"
+
+
+def test_a_zero_of_any_length_is_free() -> None:
+    assert read_cost(Decimal("0e-5000")) == (Decimal(0), None)
+
+
+@pytest.mark.parametrize(("header", "charged", "limit"), [("0", False, 6), ("0.0002", True, 3), ("None", False, 6)])
+def test_a_failed_call_that_names_no_cost_but_zero_is_not_paid_for(header: str, charged: bool, limit: int) -> None:
+    reply = read_reply(502, b"", None, header)
+    assert (reply.charged, RetryPolicy().limit(reply)) == (charged, limit)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
 from tendril_assets.errors import GatewayError
+from tendril_assets.judging.systems import systems_of
 from tendril_assets.sandbox.gateway import StandInGateway
+from tendril_assets.sandbox.gateway_money import PRICES
 from tendril_assets_tests.sandbox.posting import CLIENT, HEADERS, body, post
 
 
@@ -80,6 +83,15 @@ def test_prices_are_listed() -> None:
             },
         }
     ]
+
+
+def test_every_model_that_the_sandbox_asks_is_listed_where_no_others_are_named() -> None:
+    spec = collection_spec(DEFAULT_COLLECTION, "sandbox")
+    asked = {spec.queries.summary.model, *(system.llm.model for system in systems_of(spec.judge))}
+    assert asked >= {"sandbox/writer", "sandbox/judge", *PRICES}
+    with StandInGateway() as gateway:
+        listed = {model["id"] for model in CLIENT.get(f"{gateway.base_url}/models").json()["data"]}
+    assert asked <= listed
 
 
 def test_credit_runs_out_after_so_many_answers() -> None:
