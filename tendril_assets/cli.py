@@ -165,10 +165,10 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
         raise SettingsError(f"there is no job {job!r}; there are {', '.join(sorted(names))}")
     outcome = run_job(loaded, job, console)
     if outcome.success:
-        from tendril_assets.summary import show_results
+        from tendril_assets.summary import show_after
 
         console.print(f"[green]finished[/] {outcome.steps} steps in {outcome.seconds:.0f} s")
-        show_results(settings, next(c for c in collection_files() if job.startswith(c)), console)
+        show_after(settings, job, next(c for c in collection_files() if job.startswith(c)), console)
     for check in outcome.failed_checks:
         console.print(f"[yellow]check failed[/] {check}")
     for error in outcome.errors:

@@ -10,6 +10,7 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 
 SHOWN_FAILURES = 20
+SHOWN_ROUNDS = 10
 SHOWN_MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10")
 
 
@@ -46,6 +47,28 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
         if path.exists():
             console.print(f"{what}: {path}", markup=False)
     console.print("next: tendril ui (the asset graph in the browser), tendril status")
+
+
+def show_after(settings: Settings, job: str, collection: str, console: Console) -> None:
+    """What a finished job has to show: everything after the whole graph, else its own figures and what comes next."""
+    if job == collection:
+        show_results(settings, collection, console)
+    elif job == f"{collection}_drift":
+        _show_drift(_warehouse(settings), collection, console)
+    elif job == f"{collection}_candidates":
+        console.print("next: tendril estimate (what the open requests will cost), tendril run (asks them)")
+    else:
+        console.print("next: tendril status, or tendril ui (the asset graph in the browser)")
+
+
+def _show_drift(warehouse: Warehouse, collection: str, console: Console) -> None:
+    rounds = warehouse.load(collection, "judge_drift").filter(pl.col("level") == "all", pl.col("scale") == "graded")
+    for row in rounds.sort("round").tail(SHOWN_ROUNDS).iter_rows(named=True):
+        if row["agreement"] is None:
+            figures = "nothing to compare"
+        else:
+            figures = f"{row['agreement']:.1%} equal grades, mean shift {row['mean_shift']:+.3f}"
+        console.print(f"round of {row['round']}: {figures}, {row['n']} requests", markup=False)
 
 
 def _show_comparisons(warehouse: Warehouse, collection: str, console: Console) -> None:

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +42,17 @@ def environment(home: Path) -> dict[str, str]:
     return {**keep, "TENDRIL_HOME": str(home), "COLUMNS": "200"}
 
 
-def tendril(home: Path, *arguments: str, timeout: float = LIMIT_S, cwd: Path | None = None) -> DemoRun:
-    """Run one command to its end."""
+def tendril(
+    home: Path,
+    *arguments: str,
+    timeout: float = LIMIT_S,
+    cwd: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> DemoRun:
+    """Run one command to its end, with further environment ``variables``."""
     done = subprocess.run(
         [sys.executable, "-m", "tendril_assets.cli", *arguments],
-        env=environment(home),
+        env=environment(home) | dict(variables or {}),
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

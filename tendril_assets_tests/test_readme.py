@@ -45,11 +45,16 @@ PROOF = {
     "tendril status": "test_demo",
     "tendril doctor": "test_demo",
     "tendril estimate": "test_demo",
+    "tendril guideline": "test_guideline_command",
+    "tendril guideline de_long": "test_guideline_command",
+    "tendril guideline de_short --sheet sheet.csv --annotator anna": "test_guideline_command",
+    "tendril ledger verify": "test_ledger_command",
     "tendril simap": "test_simap_command",
     "tendril run tenders_simap": "test_simap",
     "tendril run": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_corpus": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_candidates": "test_run_takes_a_part_of_the_graph",
+    "tendril run tenders_drift": "test_drift",
 }
 
 

@@ -150,7 +150,11 @@ def bare(calls: int) -> dict[str, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     asyncio.run(go(bodies(requests)))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"calls": requests.height, "calls_per_s": requests.height / wall, "cpu_ms_per_call": 1000 * cpu / requests.height}
+    return {
+        "calls": requests.height,
+        "calls_per_s": requests.height / wall,
+        "cpu_ms_per_call": 1000 * cpu / requests.height,
+    }
 
 
 def peak_rss_mb() -> float:

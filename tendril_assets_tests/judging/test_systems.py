@@ -29,7 +29,9 @@ def test_models_efforts_and_guidelines_are_crossed_and_the_declared_judge_is_amo
     assert len(names(spec)) == 8
     assert [system.name for system in systems_of(spec) if system.declared] == ["maker/judge low de_short"]
     assert all(system.llm.max_tokens == 300 for system in systems_of(spec))
-    assert system_named(spec, "other/judge none de_medium", "judge_choice").factory.body([])["reasoning"] == {"effort": "none"}
+    assert system_named(spec, "other/judge none de_medium", "judge_choice").factory.body([])["reasoning"] == {
+        "effort": "none"
+    }
 
 
 def test_a_declared_judge_outside_the_grid_is_added():

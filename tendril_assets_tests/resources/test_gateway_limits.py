@@ -7,7 +7,7 @@ import pytest
 
 from tendril_assets.resources.gateway_client import Progress
 from tendril_assets.sandbox.gateway import StandInGateway
-from tendril_assets_tests.resources.asking import ask, requests, stored
+from tendril_assets_tests.resources.asking import ask, requests
 from tendril_assets_tests.resources.http_stub import Call, Scripted, StubGateway, reply
 
 
