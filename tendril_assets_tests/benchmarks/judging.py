@@ -258,6 +258,8 @@ def main() -> None:
     parser.add_argument("--kill-at", type=float, metavar="SHARE", help="kill the first run once this share is answered")
     parser.add_argument("--folder", type=Path, help="where the temporary home is made; default the system's own place")
     given = parser.parse_args()
+    if given.folder is not None:
+        given.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tendril-judging-", dir=given.folder) as home:
         measured = {"size": given.size} | measure(given.size, given.concurrency, given.kill_at, Path(home))
     rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in measured.items()}
