@@ -55,6 +55,8 @@ def guideline(
     if rule:
         click.echo(rule_of(name))
     if output is not None:
+        if output.exists():
+            raise SettingsError(f"{output} is there already: name another file, or move this one away")
         write_atomically(output, document(name, form).encode())
         click.echo(f"{name}: {output}")
     elif prints:

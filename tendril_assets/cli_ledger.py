@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tendril_assets.errors import LedgerError
 from tendril_assets.settings import Settings
+from tendril_assets.wide import print_whole
 
 if TYPE_CHECKING:
     from tendril_assets.resources.ledger import Ledger, LedgerEntry, LedgerReport
@@ -35,18 +36,16 @@ def ledger(context: click.Context, folder: Path | None) -> None:
 def verify(folder: Path) -> None:
     """Read every reply and print what is there. Exit code 1, and every place, where something is damaged.
 
-    Works while a run is going on.
+    Works while a run is going on, and changes nothing. A last line that a kill cut short is damage too until the next
+    run takes it off: its request is then open.
     """
-    opened = _open(folder)
-    report = opened.verify()
+    report = _open(folder, read_only=True).verify()
     _print_groups(report)
     live = f" ({report.live} being written)" if report.live else ""
     console.print(
         f"{report.segments} segments{live} and {report.compacted} compacted files, {report.bytes:,} bytes in {folder}",
         markup=False,
     )
-    if opened.torn_lines:
-        console.print(f"{opened.torn_lines:,} lines cut short by a kill were taken off; their requests are open")
     if report.removals:
         console.print(f"removals on record: {report.removals:,}")
     if report.left_over:
@@ -100,8 +99,12 @@ def remove(folder: Path, keys_file: IO[str]) -> None:
     if not keys:
         raise LedgerError(f"{keys_file.name} names no request key: write one a line")
     done = _open(folder).remove(keys)
+    if not done.entries:
+        console.print(f"none of the {len(keys):,} keys has a reply: nothing was removed")
+        raise SystemExit(1)
     console.print(
-        f"{done.entries:,} replies to {done.keys:,} requests are removed; {done.files:,} files were written anew"
+        f"{done.entries:,} replies are removed, by {done.keys:,} keys (not every key need have had one); {done.files:,} "
+        "files were written anew"
     )
     if done.linked_elsewhere:
         console.print(
@@ -148,7 +151,7 @@ def _print_groups(report: "LedgerReport") -> None:
     table.add_row(
         "all", "", f"{report.entries:,}", f"{report.known_cost:f}", f"{report.unknown_costs:,}", f"{report.estimates:f}"
     )
-    console.print(table)
+    print_whole(console, table)
 
 
 def _print_entry(entry: "LedgerEntry") -> None:

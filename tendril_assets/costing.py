@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tendril_assets.assets.asking import other_request
 from tendril_assets.assets.judge_in_use import system_in_use
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
@@ -14,7 +15,8 @@ from tendril_assets.judging.budget import SIZES, Estimate, estimate
 from tendril_assets.judging.parse import latest_calls
 from tendril_assets.judging.prompts import Guideline, render
 from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, HAND_OVERS, JUDGE, NEEDED
-from tendril_assets.judging.systems import system_named
+from tendril_assets.judging.request import RequestFactory
+from tendril_assets.judging.systems import System, system_named
 from tendril_assets.judging.token_rates import OBSERVED, Rates, cache_rule, rates
 from tendril_assets.queries.generation import OPEN, choose_summaries, load_summary_prompt
 from tendril_assets.resources.artifacts import Artifacts
@@ -66,7 +68,7 @@ def open_costs(settings: Settings, collection: str) -> Costing:
     """The estimate of everything the collection's steps have still to ask.
 
     Raises:
-        SettingsError: no step has written its requests yet, the calibration's are of another specification, or the price
+        SettingsError: no step has written its requests yet, some are of another specification than today's, or the price
             table is malformed.
         LedgerError: the ledger holds a damaged line.
     """
@@ -127,9 +129,17 @@ def _asked(
         names, step = scan.select("system").unique().collect()["system"].sort(), HAND_OVERS[purpose].step
         parts = [(system_named(spec.judge, name, step), scan.filter(pl.col("system") == name)) for name in names]
     for system, rows in parts:
+        _require_current(spec, purpose, system, rows)
         sizes = _judged_sizes(rows, system.guideline)
         waiting = sizes.join(calls.select("request_key"), on="request_key", how="anti", maintain_order="left")
         yield Asked(purpose, "verdict", system.llm, system.guideline.language, sizes, waiting, system.guideline.name)
+
+
+def _require_current(spec: CollectionSpec, purpose: str, system: System, rows: pl.LazyFrame) -> None:
+    """One request stands for those of its system: all are made with the same model, parameters and guideline."""
+    for row in rows.head(1).collect().iter_rows(named=True):
+        if system.factory.key(system.messages(row), row.get("repeat")) != row["request_key"]:
+            raise SettingsError(other_request(spec.collection, purpose))
 
 
 def _judged_sizes(rows: pl.LazyFrame, guideline: Guideline) -> pl.DataFrame:
@@ -151,6 +161,10 @@ def _judged_sizes(rows: pl.LazyFrame, guideline: Guideline) -> pl.DataFrame:
 def _summaries(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame) -> Asked:
     """Open are the first requests of areas without a reply, and second ones where the first reply was too long."""
     prompt, llm, max_words = load_summary_prompt(), spec.queries.summary, spec.queries.summary_max_words
+    factory = RequestFactory(llm)
+    for row in requests.head(1).iter_rows(named=True):
+        if factory.key(prompt.messages(row["title"], row["text"], max_words, row["attempt"])) != row["request_key"]:
+            raise SettingsError(other_request(spec.collection, AREA_SUMMARY))
     prefix = "".join(m["content"] for m in prompt.messages(_MARK, _MARK, max_words)).index(_MARK)
     rows = []
     for key, title, text, attempt in requests.select("request_key", "title", "text", "attempt").iter_rows():

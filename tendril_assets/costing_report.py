@@ -11,6 +11,7 @@ from tendril_assets.costing import Costing, Line, open_costs
 from tendril_assets.judging.budget import Estimate, Stop, first_stops, total
 from tendril_assets.judging.token_rates import MILLI, cache_rule
 from tendril_assets.settings import Settings
+from tendril_assets.wide import print_whole
 
 
 def show_estimate(settings: Settings, collection: str, console: Console, *, as_json: bool = False) -> None:
@@ -31,7 +32,14 @@ def show_estimate(settings: Settings, collection: str, console: Console, *, as_j
         known = " of what is written" if costing.missing else ""
         console.print(f"nothing is open{known}, so nothing has to be paid{known and ' for it'}")
         return
-    console.print(_table(costing, total(steps)))
+    whole = total(steps)
+    print_whole(console, _table(costing, whole))
+    if whole.usd is not None:
+        console.print(
+            f"in all: {_usd(whole.usd.expected)} USD expected ({_usd(whole.usd.low)} to {_usd(whole.usd.high)}), at most "
+            f"{_usd(whole.usd.bound)}",
+            highlight=False,
+        )
     for text in (*_bases(costing), *_caps(costing, stops, settings)):
         console.print(text, markup=False, highlight=False)
 

@@ -94,7 +94,7 @@ def _check_anonymisers(profile: str | None) -> str:
 def _check_ledger(folder: Path) -> str:
     if not folder.is_dir():
         return "none yet"
-    report = Ledger(folder).verify()
+    report = Ledger(folder, read_only=True).verify()
     if not report.is_sound:
         more = f" and {len(report.problems) - 5} more" if len(report.problems) > 5 else ""
         raise TendrilError(

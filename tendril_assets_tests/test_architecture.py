@@ -40,6 +40,7 @@ LAYERS = {
     "doctor": 6,
     "summary": 6,
     "watching": 6,
+    "wide": 6,
     "other_runs": 6,
     "running": 6,
     "cli_ledger": 6,

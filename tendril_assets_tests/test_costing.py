@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -255,3 +256,24 @@ def test_requests_of_a_system_that_is_gone_name_the_free_step(home: Home, monkey
     deciding(monkeypatch, models=["other/judge"])
     with pytest.raises(SettingsError, match="materialise calibration_requests again"):
         open_costs(home.settings(), COLLECTION)
+
+
+@pytest.mark.parametrize("change", [{"max_tokens": 256}, {"temperature": 0.5}, {"model": "sandbox/judge-small"}])
+def test_requests_of_another_specification_are_not_estimated(
+    home: Home, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """Else what was answered for the former judge would hide that everything is open for the present one."""
+    home.answer(home.requests["request_key"], purpose="judge")
+    judge = SPEC.judge.model_copy(update={"llm": SPEC.judge.llm.model_copy(update=change)})
+    monkeypatch.setattr(costing, "collection_spec", lambda *_: SPEC.model_copy(update={"judge": judge}))
+    with pytest.raises(SettingsError, match=f"Materialise {COLLECTION}/candidates again"):
+        open_costs(home.settings(), COLLECTION)
+
+
+def test_no_figure_is_cut_in_a_pipe(home: Home) -> None:
+    stream = io.StringIO()
+    show_estimate(home.settings(), COLLECTION, Console(file=stream, width=80))
+    text = stream.getvalue()
+    assert "…" not in text
+    assert LLM.model in text
+    assert re.search(r"in all: [0-9.]+ USD expected \([0-9.]+ to [0-9.]+\), at most [0-9.]+", text)

@@ -47,6 +47,10 @@ def test_the_document_is_printed_and_written_as_it_is(name, tmp_path):
     path = tmp_path / "new" / "document.md"
     assert tendril(name, "--format", "markdown", "--output", path).exit_code == 0
     assert path.read_text("utf-8") == annotator_document(guideline, "markdown")
+    again = tendril(name, "--output", path)
+    assert again.exit_code == 1
+    assert "is there already" in again.output.replace("\n", " ")
+    assert path.read_text("utf-8") == annotator_document(guideline, "markdown")
 
 
 def test_the_rule_is_shown_on_request():

@@ -79,11 +79,13 @@ def test_remove_from_a_file_and_from_standard_input(folder: Path, tmp_path: Path
     (tmp_path / "keys").write_text("a\n\n  \n")
     done = run("remove", "--keys", str(tmp_path / "keys"))
     assert done.exit_code == 0, done.output
-    assert "1 replies to 1 requests are removed; 1 files were written anew" in done.output
+    assert "1 replies are removed, by 1 keys" in done.output
     assert "secret" not in "".join(path.read_bytes().decode(errors="replace") for path in folder.iterdir())
     assert run("remove", "--keys", "-", given="b\nnone\n").exit_code == 0
     assert Ledger(folder).answered_keys() == {"c"}
     assert "removals on record: 2" in run("verify").output
+    none = run("remove", "--keys", "-", given="none\nneither\n")
+    assert (none.exit_code, none.output) == (1, "none of the 2 keys has a reply: nothing was removed\n")
 
 
 def test_a_backup_elsewhere_that_shares_the_bytes_is_pointed_out(folder: Path, tmp_path: Path) -> None:
@@ -134,3 +136,28 @@ def test_show_writes_nothing_and_no_exponent(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "cost              0.0000001\n" in done.output
     assert path.read_bytes() == torn, "repairing is for those who write"
+
+
+def test_verify_and_doctor_change_no_byte_and_call_a_cut_line_damage(folder: Path, tmp_path: Path) -> None:
+    from rich.console import Console
+
+    write(folder, entry("a"), entry("b"))
+    (path,) = segments(folder)
+    cut = path.read_bytes()[:-20]
+    path.write_bytes(cut)
+    done = run("verify")
+    assert done.exit_code == 1
+    assert f"damaged {path.name}" in done.output
+    assert show_doctor(Settings.from_env(), Console(file=(tmp_path / "out").open("w"))) is False
+    assert path.read_bytes() == cut
+    # Who writes takes the half line off; its request is open again.
+    assert Ledger(folder).answered_keys() == {"a"}
+    assert run("verify").exit_code == 0
+
+
+def test_no_figure_and_no_name_is_cut_in_a_narrow_window(folder: Path) -> None:
+    model = "somebody/quite-a-long-name-of-a-judge-1"
+    write(folder, entry("a", model=model, cost=Decimal("0.123456789")))
+    output = run("verify").output
+    assert model in output
+    assert "0.123456789" in output

@@ -99,7 +99,7 @@ def ask(
             own = factory if isinstance(factory, RequestFactory) else factory(row)
             said, repeat = messages(row), row.get("repeat")
             if own.key(said, repeat) != row["request_key"]:
-                raise SettingsError(_other_request(collection, purpose))
+                raise SettingsError(other_request(collection, purpose))
             return GatewayRequest(row["request_key"], purpose, own.body(said), repeat)
 
         stream = map(request, rows)
@@ -121,7 +121,9 @@ def ask(
         except BaseException as error:
             # An interrupt, of Python or of Dagster, is no Exception.
             watch.end(type(error).__name__ if isinstance(error, Exception) else STOPPED)
-            context.log.info(f"{purpose}: {watch.standing.state}; {watch.standing}. {RESUME}")
+            # Running again mends a stop; what an error needs is in its message.
+            what_next = "Every answer is kept." if isinstance(error, Exception) else RESUME
+            context.log.info(f"{purpose}: {watch.standing.state}; {watch.standing}. {what_next}")
             raise
         watch.end(summary.state)
         context.log.info(str(summary))
@@ -147,7 +149,8 @@ def _alone(ledger: Ledger, purpose: str) -> Generator[None]:
         yield
 
 
-def _other_request(collection: str, purpose: str) -> str:
+def other_request(collection: str, purpose: str) -> str:
+    """What is said of requests that were written for another specification than today's."""
     handed = HAND_OVERS[purpose]
     return (
         f"{purpose}: a request in {handed.file} is another one than the specification makes now: a model, a parameter, a "
@@ -187,11 +190,14 @@ def _cap_message(
         cost = f"about {about:.4f} USD more, going by what this step has paid so far"
     else:
         cost = "an amount that nothing is known of yet: see tendril estimate"
+    # With nothing asked at all, running again would end at the same place.
+    resume = f"{RESUME} A cap holds for each run anew; raise it to get further in one."
+    if not summary.calls:
+        resume = "What is left of the cap does not cover the most that one request can cost or needs: raise it, then run again."
     return (
         f"{purpose}: a cap of this run ({named}) was reached in step {context.asset_key.to_user_string()}. The run has "
         f"spent {spent.usd:f} USD (estimates of unnamed costs included) in {spent.calls:,} calls; {summary.n_open:,} of the "
-        f"step's requests are open and will cost {cost}. {RESUME} A cap holds for each run anew; raise it to get further in "
-        "one."
+        f"step's requests are open and will cost {cost}. {resume}"
     )
 
 

@@ -49,6 +49,10 @@ def _remedy(status: int) -> str:
         return "it is a redirect, and the key goes to no other address; name the final one in TENDRIL_LLM_BASE_URL"
     if status in (400, 422):
         return "check model name, provider pin and the parameters of judge.llm in the collection's specification"
+    if status == 401:
+        return "check TENDRIL_LLM_API_KEY, and that it is a key of this gateway"
+    if status == 404:
+        return "check base URL, model name and provider pin"
     return "check base URL, key, model name and provider pin"
 
 

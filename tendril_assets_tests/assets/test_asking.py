@@ -303,3 +303,14 @@ def test_costs_the_gateway_did_not_name_are_in_the_metadata_as_estimates(home):
     assert made.metadata["cost_estimate_usd"].value == "0.0000132"
     assert (made.metadata["cost_usd"].value, made.metadata["cost_unknown"].value) == ("0", REQUESTS)
     assert (made.metadata["rate_limited"].value, made.metadata["lowest_limit"].value) == (0, 2)
+
+
+def test_a_cap_below_one_request_says_that_running_again_does_not_help(home):
+    with serving(judge) as stub:
+        run(spec(), resources_in(home, stub.base_url), UP_TO_REQUESTS, raise_on_error=True)
+        before = stub.calls
+        capped = resources_in(home, stub.base_url, max_usd="0.000000001")
+        message = error_of(run(spec(), capped, "judge_replies"), "toy__judge_replies").message
+        assert stub.calls == before
+    assert "does not cover the most that one request can cost or needs: raise it" in message
+    assert "Run again: only what is open is asked" not in message

@@ -322,7 +322,9 @@ def test_one_effort_of_a_model_proves_nothing_for_another(tmp_path: Path) -> Non
         (308, "name the final one in TENDRIL_LLM_BASE_URL"),
         (400, "the parameters of judge.llm"),
         (422, "the parameters of judge.llm"),
-        (401, "check base URL, key"),
+        (401, "check TENDRIL_LLM_API_KEY"),
+        (403, "check base URL, key"),
+        (404, "check base URL, model name"),
     ],
 )
 def test_a_refusal_says_what_to_look_at(tmp_path: Path, status: int, remedy: str) -> None:
