@@ -25,7 +25,10 @@ def asking_bar(standing: Standing) -> RenderableType:
     if standing.rate_limited:
         pace += f", {standing.rate_limited:,} times told to wait"
     cached = "" if standing.cached_share is None else f"; {standing.cached_share:.0%} of the prompt from cache"
-    return Group(grid, Text(f"  {pace}; {standing.money()}{cached}", style="dim"))
+    lines = [Text(f"  {pace}; {standing.money()}{cached}", style="dim")]
+    if standing.trouble:
+        lines.append(Text(f"  no reply at present ({standing.trouble}), trying again", style="yellow"))
+    return Group(grid, *lines)
 
 
 def told(standing: Standing) -> str:

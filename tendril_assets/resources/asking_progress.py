@@ -57,7 +57,7 @@ class Standing:
     counts all answered ones, so that ``requests = done + open + failed``; ``failed`` were given up in this run and are
     open again in the next. Everything from ``calls`` on is about this run of the step: HTTP ``calls``, ``in_flight`` of
     at most ``limit`` at present, money in USD (``cost_forecast``: ``cost`` scaled to all it has to ask, None where nothing
-    is known yet), ``cached_share`` of the prompt tokens, ``eta_s`` seconds left.
+    is known yet), ``cached_share`` of the prompt tokens, ``eta_s`` seconds left, ``trouble`` what the latest call met.
     """
 
     collection: str
@@ -84,6 +84,7 @@ class Standing:
     cost_forecast: Decimal | None = None
     cached_share: float | None = None
     eta_s: float | None = None
+    trouble: str | None = None
 
     @classmethod
     def beginning(
@@ -126,10 +127,11 @@ class Standing:
             cost_forecast=progress.cost_forecast,
             cached_share=progress.cached_share,
             eta_s=progress.eta_s,
+            trouble=progress.trouble,
         )
 
     def ended(self, state: str) -> "Standing":
-        return replace(self, state=state, updated=datetime.now(UTC), in_flight=0, eta_s=None)
+        return replace(self, state=state, updated=datetime.now(UTC), in_flight=0, eta_s=None, trouble=None)
 
     @property
     def left(self) -> int:
@@ -165,6 +167,8 @@ class Standing:
             parts.append(f"{self.cached_share:.0%} of the prompt from cache")
         if self.eta_s is not None:
             parts.append(f"{clock(self.eta_s)} left")
+        if self.trouble:
+            parts.append(f"no reply at present ({self.trouble}), trying again")
         return ", ".join(parts)
 
     def failures(self) -> str:

@@ -86,7 +86,8 @@ class Progress:
     last ten seconds or so, while ``eta_s`` goes by the requests finished in them. ``in_flight`` now, of at most
     ``limit``, which falls when the gateway refuses for congestion (``rate_limited`` replies so far) and recovers.
     ``cost`` is what the gateway named; ``cost_unknown`` counts replies of which it did not say. ``cost_forecast``:
-    ``cost`` scaled to all requests. ``cached_share``: of the prompt tokens, as far as replies say.
+    ``cost`` scaled to all requests. ``cached_share``: of the prompt tokens, as far as replies say. ``trouble``: why the
+    latest call got no reply that counts, while the gateway is down or cannot be reached.
     """
 
     done: int
@@ -103,6 +104,7 @@ class Progress:
     cost_unknown: int = 0
     cost_forecast: Decimal | None = None
     cached_share: float | None = None
+    trouble: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ class Tally:
         self.cost = self.cost_estimate = Decimal(0)
         self.by_status: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
+        self.trouble: str | None = None
         self.started = time.perf_counter()
         # When, and how many requests were finished and calls made by then.
         self._marks: deque[tuple[float, int, int]] = deque([(self.started, 0, 0)])
@@ -190,6 +193,7 @@ class Tally:
         self.calls += 1
         if reply.http_status is not None:
             self.replies += 1
+        self.trouble = _trouble(reply)
         if reply.cost is not None:
             self.cost += reply.cost
             self.cost_known += 1
@@ -250,6 +254,7 @@ class Tally:
             cost_unknown=self.cost_unknown,
             cost_forecast=self.cost * (self.requests or 0) / finished if is_forecast else None,
             cached_share=self.cached_share,
+            trouble=self.trouble,
         )
 
     def summary(self, state: str, unseen: int, lowest_limit: int) -> RunSummary:
@@ -278,3 +283,10 @@ class Tally:
             reconnected=self.reconnected,
             cached_share=self.cached_share,
         )
+
+
+def _trouble(reply: Reply) -> str | None:
+    """In our words alone: a body could quote the request."""
+    if reply.http_status is None:
+        return reply.detail
+    return f"HTTP status {reply.http_status}" if reply.http_status >= 500 else None

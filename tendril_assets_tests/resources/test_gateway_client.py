@@ -338,3 +338,19 @@ def test_calls_per_second_count_retries_and_the_time_left_does_not() -> None:
     assert now.eta_s is not None
     # 90 are open; three calls were needed for each that is finished.
     assert now.calls_per_s == pytest.approx(3 * 90 / now.eta_s)
+
+
+def test_progress_says_why_nothing_comes_and_stops_saying_so(tmp_path: Path) -> None:
+    told: list[str | None] = []
+
+    def script(call: Call) -> Scripted:
+        return Scripted(502) if call.attempt <= 3 else Scripted(200, reply().body, delay_s=1.2)
+
+    slow = RetryPolicy(first_wait=0.4, max_wait=0.5)
+    with StubGateway(script) as gateway:
+        summary = ask(
+            gateway, tmp_path, requests(2), concurrency=2, retry=slow, on_progress=lambda p: told.append(p.trouble)
+        )
+    assert summary.answered == 2
+    assert "HTTP status 502" in told
+    assert told[-1] is None
