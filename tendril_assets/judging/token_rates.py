@@ -65,7 +65,7 @@ class CacheRule(NamedTuple):
 # By the maker's name in the model id. OpenAI: from 1,024 tokens on in steps of 128
 # (https://github.com/openai/openai-cookbook, Prompt Caching 201); Gemini: from 1,024 on (LiteLLM's table of minima,
 # https://docs.litellm.ai/docs/completion/prompt_caching); DeepSeek: a known common prefix as a whole, formerly in steps of
-# 64 (https://api-docs.deepseek.com/guides/kv_cache); Claude caches only what a request marks, and ours mark nothing.
+# 64 (https://api-docs.deepseek.com/guides/kv_cache); Anthropic: what a request marks, and ours mark nothing.
 _CACHE_RULES: dict[str, CacheRule | None] = {
     "openai": CacheRule(1024, 128),
     "google": CacheRule(1024, 1),
