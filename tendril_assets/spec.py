@@ -17,6 +17,7 @@ from pydantic.functional_serializers import SerializerFunctionWrapHandler
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part
 from tendril_assets.spec_calibration import CalibrationSpec
+from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
 
 ProjectSubType = Literal[
     "construction",
@@ -222,54 +223,6 @@ class CandidateSpec(Part):
     """``exhaustive``: every passage of a group against the group's queries."""
 
     policy: Literal["exhaustive"] = "exhaustive"
-
-
-class SplitSpec(Part):
-    """``sampled``: the groups with the lowest keyed hashes are held out."""
-
-    policy: Literal["sampled"] = "sampled"
-    validation_share: float = Field(0.1, gt=0, lt=1)
-
-
-class TrainingSpec(Part):
-    """The recipe shared by all models of the collection."""
-
-    learning_rate: float = Field(1e-5, gt=0)
-    warmup_share: float = Field(0.1, ge=0, lt=1)
-    weight_decay: float = Field(0.0, ge=0)
-    scale: float = Field(20.0, gt=0)
-    effective_batch: int = Field(32, ge=1)
-    max_epochs: int = Field(2, ge=1)
-    evaluate_every: int = Field(56, ge=1)
-    n_negatives: int = Field(3, ge=1)
-    same_document_negatives: int = Field(2, ge=0)
-    positive_grade: int = Field(2, ge=1)
-    max_examples_per_level: int | None = Field(
-        None, ge=1, description="cap after balancing; the published set kept 4,500"
-    )
-    bf16: bool = True
-
-
-class ModelSpec(Part):
-    """An embedding model as data. ``batch`` x accumulation = the recipe's effective batch."""
-
-    base: str = Field(description="hub id, local folder, or package:<import name> for a model a package carries")
-    revision: str | None = None
-    sha256: str | None = Field(None, description="of model.safetensors; checked before use")
-    pooling: Literal["mean", "cls", "lasttoken"] = "mean"
-    query_prompt: str = ""
-    document_prompt: str = ""
-    dimensions: int = Field(ge=1)
-    max_length: int = Field(512, ge=8)
-    batch: int = Field(2, ge=1)
-    licence: str
-    trust_remote_code: bool = False
-
-    @model_validator(mode="after")
-    def _remote_code_is_pinned(self) -> "ModelSpec":
-        if self.trust_remote_code and not self.revision:
-            raise ValueError("trust_remote_code needs a pinned revision")
-        return self
 
 
 class Bm25Spec(Part):

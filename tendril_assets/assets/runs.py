@@ -21,6 +21,7 @@ from tendril_assets.evaluation import bm25, dense
 from tendril_assets.evaluation.collection import JudgedCollection, frame_hash, judged_collection
 from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import ties_at_cut
+from tendril_assets.evaluation.models import WEIGHTS, is_pinned, model_identity
 from tendril_assets.evaluation.ranking import RUN_SCHEMA, UNIT, Scope
 from tendril_assets.files import file_hash
 from tendril_assets.resources.artifacts import Artifacts
@@ -63,7 +64,7 @@ def kept_weights(artifacts: Artifacts, spec: CollectionSpec, model: str) -> Path
     Raises TendrilError where there is no finished training, or where the weights are not those it finished with.
     """
     folder = artifacts.folder(spec.collection, "models", model)
-    result, weights = folder / "result.json", folder / "kept" / dense.WEIGHTS
+    result, weights = folder / "result.json", folder / "kept" / WEIGHTS
     if not result.is_file() or not weights.is_file():
         raise TendrilError(f"{folder} holds no finished training: materialise {spec.collection}/models/{model} first")
     expected = json.loads(result.read_text(encoding="utf-8"))["weights_sha256"]
@@ -194,8 +195,8 @@ def _dense_run(
             "first_inputs": [encoder.prompt("query") + queries[0][:60], encoder.prompt("document") + passages[0][:60]],
         }
 
-    pinned = weights is not None or dense.is_pinned(described)
+    pinned = weights is not None or is_pinned(described)
     if not pinned:
         context.log.warning(f"{described.base} has no pinned revision: its ranking is made anew each time")
-    parts = [dense.model_identity(described, weights), described.query_prompt, described.document_prompt]
+    parts = [model_identity(described, weights), described.query_prompt, described.document_prompt]
     return publish_run(artifacts, spec, system, identity=json.dumps(parts) if pinned else None, make=make)

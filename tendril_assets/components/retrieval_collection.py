@@ -12,6 +12,7 @@ from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
 from tendril_assets.assets.drift import drift_assets, drift_job
 from tendril_assets.assets.evaluation import evaluation_assets
+from tendril_assets.assets.examples import examples_assets
 from tendril_assets.assets.judging import judging_assets
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.qrels import qrels_assets
@@ -32,6 +33,7 @@ STAGES = (
     drift_assets,
     qrels_assets,
     splits_assets,
+    examples_assets,
     training_assets,
     evaluation_assets,
     release_assets,

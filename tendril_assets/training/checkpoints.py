@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tendril_assets.errors import CheckpointMismatch
-from tendril_assets.evaluation.dense import WEIGHTS
+from tendril_assets.evaluation.models import WEIGHTS
 from tendril_assets.training.job import write_json
 
 MARKER = "complete.json"

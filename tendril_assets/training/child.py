@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     path = Path(arguments[0])
     if not PipesEnvVarParamsLoader().is_dagster_pipes_process():
         try:
-            fit(TrainingJob.read(path), _to_stderr)
+            fit(TrainingJob.read(path), lambda event: _to_stderr(str(event)))
         except TendrilError as error:
             _to_stderr(f"{type(error).__name__}: {error}")
             return 1
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _fit_with_pipes(path: Path, pipes: PipesContext) -> None:
-    result = fit(TrainingJob.read(path), pipes.log.info)
+    result = fit(TrainingJob.read(path), lambda event: pipes.log.info(str(event)))
     pipes.report_asset_materialization(
         data_version=result["weights_sha256"],
         metadata={

@@ -29,15 +29,20 @@ _BALANCE_DRAW = "balance"
 class ExchangeSet(NamedTuple):
     """What training reads: texts instead of ids, and no warehouse.
 
-    ``train``: example, level, query, positive, negative_1 ... negative_n (texts), in the order of the examples.
-    ``corpus``: passage_id, group_id, text. ``queries``: query_id, level, text. ``qrels``: query_id, passage_id,
-    group_id, score. The last three hold the validation groups.
+    ``train``: example (number of the row), level, query_id, positive_id, and the texts query, positive, negative_1 ...
+    negative_n (``text_columns``), in the order of the examples. ``corpus``: passage_id, group_id, text. ``queries``:
+    query_id, level, text. ``qrels``: query_id, passage_id, group_id, score. The last three hold the validation groups.
     """
 
     train: pl.DataFrame
     corpus: pl.DataFrame
     queries: pl.DataFrame
     qrels: pl.DataFrame
+
+
+def text_columns(exchange: ExchangeSet) -> list[str]:
+    """The columns of ``exchange.train`` that a model reads: the query first, then the positive, then its negatives."""
+    return [name for name in exchange.train.columns if name not in ("example", "level", "query_id", "positive_id")]
 
 
 def build_examples(
@@ -160,7 +165,7 @@ def exchange_set(
     train = wide.join(queries.select("query_id", query="text"), on="query_id", how="left").join(
         texts.rename({"passage_id": "positive_id", "text": "positive"}), on="positive_id", how="left"
     )
-    columns = ["example", "level", "query", "positive"]
+    columns = ["example", "level", "query_id", "positive_id", "query", "positive"]
     for number in range(max(used["negative_ids"].list.len().to_list())):
         name = f"negative_{number + 1}"
         train = train.with_columns(negative_id=pl.col("negative_ids").list.get(number)).join(

@@ -7,6 +7,7 @@ another Parquet writer makes nothing stale.
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +16,10 @@ import polars as pl
 
 from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation.collection import Reach
-from tendril_assets.evaluation.dense import model_identity
+from tendril_assets.evaluation.models import model_identity
 from tendril_assets.files import write_atomically
 from tendril_assets.spec import ModelSpec, TrainingSpec
+from tendril_assets.spec_training import MACHINE_FIELDS
 from tendril_assets.training.examples import ExchangeSet
 
 # Raised whenever the training process computes something else from the same recipe and data.
@@ -49,7 +51,9 @@ class TrainingJob:
             "trainer": TRAINER_VERSION,
             "recipe": self.recipe.model_dump(mode="json"),
             "base": model_identity(self.spec),
-            "model": self.spec.model_dump(mode="json", exclude={"base", "revision", "sha256", "licence"}),
+            "model": self.spec.model_dump(
+                mode="json", exclude={"base", "revision", "sha256", "licence"} | MACHINE_FIELDS
+            ),
             "subsets": self.subsets,
             "seed": self.seed,
             "reach": self.reach,
@@ -70,6 +74,10 @@ class TrainingJob:
                 f"{self.recipe.effective_batch}; change models.{self.model}.batch in the specification"
             )
         return steps
+
+    def steps(self, examples: int) -> int:
+        """Optimiser steps of the whole recipe: the last one of an epoch may be short."""
+        return self.recipe.max_epochs * math.ceil(examples / self.recipe.effective_batch)
 
     def write(self, path: Path) -> Path:
         """Write the job as JSON, atomically."""

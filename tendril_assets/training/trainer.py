@@ -10,8 +10,6 @@ What differs from the stock trainer, and why:
 * Weights are saved as safetensors alone: no pickled training arguments, no generated card.
 """
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +21,21 @@ from sentence_transformers import (
     SentenceTransformerTrainingArguments,
 )
 from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback
 
 from tendril_assets.errors import NonFiniteLoss, TrainingError
 from tendril_assets.evaluation.dense import Encoder
 from tendril_assets.spec import ModelSpec
+from tendril_assets.training.bookkeeping import Bookkeeper
 from tendril_assets.training.checkpoints import Progress, RunFolder
-from tendril_assets.training.examples import ExchangeSet
+from tendril_assets.training.events import Report
+from tendril_assets.training.examples import ExchangeSet, text_columns
 from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.loss import OwnNegativesLoss
-from tendril_assets.training.validation import BALANCED, Validation
+from tendril_assets.training.validation import Validation
 
-Report = Callable[[str], None]
 # The collator hands this column through untouched; it carries the number of the example, so that errors can name it.
 _EXAMPLE = "label"
-_EVALUATION_PREFIX = "eval_"
-_REPORT_EVERY_S = 2.0
 
 
 def uncached_encoder(model: SentenceTransformer, spec: ModelSpec) -> Encoder:
@@ -87,6 +84,7 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
         super().__init__(*args, **kwargs)
         # Says that compute_loss already divides by the rows of the whole step.
         self.model_accepts_loss_kwargs = True
+        self.tokens = 0
         self.remove_callback(PrinterCallback)
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: torch.device) -> tuple[list, int]:
@@ -107,6 +105,7 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
             NonFiniteLoss: with the step that would have been made and the numbers of the examples in the micro-batch.
             TrainingError: called outside a training step, where the number of rows is unknown.
         """
+        self.tokens += sum(int(mask.sum()) for name, mask in inputs.items() if name.endswith("attention_mask"))
         total = super().compute_loss(model, inputs)
         if isinstance(total, tuple) or num_items_in_batch is None:
             raise TrainingError("this trainer's loss is for training steps only: evaluate with training.validation")
@@ -140,67 +139,6 @@ class BalancedEvaluator(SentenceEvaluator):
         return self._validation.score(uncached_encoder(model, self._spec))
 
 
-class Bookkeeper(TrainerCallback):
-    """Keeps the curve and the best weights, finishes checkpoints, and reports progress.
-
-    ``progress`` may come from a checkpoint; it goes on from there.
-    """
-
-    def __init__(self, run: RunFolder, progress: Progress, examples_per_step: int, report: Report) -> None:
-        self._run = run
-        self._progress = progress
-        self._examples_per_step = examples_per_step
-        self._report = report
-        self._started = time.monotonic()
-        self._seconds_before = progress.seconds
-        self._step_before = progress.step
-        self._reported = 0.0
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
-        if not logs or "loss" not in logs:
-            return
-        step = state.global_step
-        for measure in ("loss", "learning_rate"):
-            self._progress.curve.append((step, measure, float(logs[measure])))
-        now = time.monotonic()
-        if now - self._reported >= _REPORT_EVERY_S or step == state.max_steps:
-            self._reported = now
-            steps_per_s = (step - self._step_before) / (now - self._started)
-            self._report(
-                f"step {step}/{state.max_steps}  loss {logs['loss']:.4f}  lr {logs['learning_rate']:.2e}  "
-                f"{steps_per_s * self._examples_per_step:.1f} examples/s  "
-                f"ETA {_clock((state.max_steps - step) / steps_per_s)}"
-            )
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        measured: dict[str, float] = kwargs["metrics"]
-        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in measured.items() if "ndcg" in key}
-        record_evaluation(self._run, self._progress, state.global_step, values, kwargs["model"])
-        self._report(
-            f"step {state.global_step}/{state.max_steps}  {BALANCED} {values[BALANCED]:.4f}  "
-            f"best {self._progress.best_value:.4f} at step {self._progress.best_step}"
-        )
-
-    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._progress.step = state.global_step
-        self._progress.seconds = self._seconds_before + time.monotonic() - self._started
-        self._run.mark(self._run.checkpoint(state.global_step), self._progress)
-        self._run.sweep(self._progress)
-
-
-def record_evaluation(
-    run: RunFolder, progress: Progress, step: int, values: dict[str, float], model: SentenceTransformer
-) -> None:
-    """Add an evaluation to the curve; keep the weights if they are the best so far (of equals, the earliest step)."""
-    progress.curve.extend((step, measure, value) for measure, value in values.items())
-    if step == 0:
-        progress.base_value = values[BALANCED]
-    if values[BALANCED] > progress.best_value:
-        progress.best_step, progress.best_value = step, values[BALANCED]
-        model.save_pretrained(str(run.best(step)), create_model_card=False)
-        run.mark(run.best(step), progress)
-
-
 def run_training(
     model: SentenceTransformer,
     job: TrainingJob,
@@ -216,7 +154,7 @@ def run_training(
     Raises:
         NonFiniteLoss: see ``OwnNegativesTrainer.compute_loss``.
     """
-    columns = [name for name in exchange.train.columns if name not in ("example", "level")]
+    columns = text_columns(exchange)
     rows = exchange.train.select(*columns, "example").rename({"example": _EXAMPLE})
     trainer = OwnNegativesTrainer(
         model=model,
@@ -224,13 +162,7 @@ def run_training(
         train_dataset=Dataset.from_dict(rows.to_dict(as_series=False)),
         loss=OwnNegativesLoss(model, job.recipe.scale),
         evaluator=BalancedEvaluator(validation, job.spec),
-        callbacks=[Bookkeeper(run, progress, job.recipe.effective_batch, report)],
     )
+    trainer.add_callback(Bookkeeper(run, progress, job.recipe.effective_batch, lambda: trainer.tokens, report))
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     return trainer.state.global_step
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

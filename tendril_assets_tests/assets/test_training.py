@@ -9,6 +9,7 @@ import pytest
 
 from tendril_assets.assets.common import asset_key
 from tendril_assets.assets.duplicates import duplicate_assets
+from tendril_assets.assets.examples import examples_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.assets.training import read_results, training_assets, training_job
 from tendril_assets.errors import TrainingError
@@ -84,7 +85,12 @@ class Home:
         self.warehouse.replace("toy", landed(), purpose="test")
 
     def materialise(self, *names: str, **options: bool) -> dg.ExecuteInProcessResult:
-        stages = [duplicate_assets(self.spec), splits_assets(self.spec), training_assets(self.spec)]
+        stages = [
+            duplicate_assets(self.spec),
+            splits_assets(self.spec),
+            examples_assets(self.spec),
+            training_assets(self.spec),
+        ]
         chosen = dg.AssetSelection.assets(*(asset_key(self.spec, name) for name in names)) if names else None
         return dg.materialize(
             [*(asset for stage in stages for asset in stage.assets), *(c for stage in stages for c in stage.checks)],
@@ -159,7 +165,7 @@ def test_leak_left_in_training_blocks(tmp_path: Path) -> None:
     used = home.load("training_examples").filter("used")
     planted = [(used["negative_ids"][0][1], "x1", "test", 1.0)]
     home.warehouse.replace("toy", {"leakage": TABLES["leakage"].frame(planted)}, purpose="test")
-    checks = {next(iter(check.check_specs)).name: check for check in training_assets(home.spec).checks}
+    checks = {next(iter(check.check_specs)).name: check for check in examples_assets(home.spec).checks}
     check = checks["no_leak_in_training"]
     assert next(iter(check.check_specs)).blocking
     assert check(warehouse=home.warehouse).passed is False

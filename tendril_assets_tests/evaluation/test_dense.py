@@ -9,17 +9,9 @@ import polars as pl
 import pytest
 
 from tendril_assets.errors import TendrilError
-from tendril_assets.evaluation.dense import (
-    Encoder,
-    folder_hash,
-    is_pinned,
-    load_encoder,
-    load_model,
-    model_identity,
-    model_source,
-    rank_dense,
-)
+from tendril_assets.evaluation.dense import Encoder, load_encoder, rank_dense
 from tendril_assets.evaluation.embeddings import EmbeddingStore
+from tendril_assets.evaluation.models import folder_hash, is_pinned, load_model, model_identity, model_source
 from tendril_assets.evaluation.ranking import Scope
 from tendril_assets.spec import ModelSpec
 

@@ -15,15 +15,16 @@ import pytest
 
 from tendril_assets.training.checkpoints import RunFolder
 from tendril_assets.training.child import main
+from tendril_assets.training.events import Event
 from tendril_assets.training.fit import fit
 from tendril_assets.training.job import JOB_FILE, TrainingJob, data_hash, read_exchange
-from tendril_assets_tests.training.toy import toy_job
+from tendril_assets_tests.training.toy import said, toy_job
 
 CHILD = [sys.executable, "-m", "tendril_assets.training.child"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
-def quiet(_line: str) -> None:
+def quiet(_event: Event) -> None:
     """Only the result is looked at."""
 
 
@@ -56,7 +57,7 @@ def test_killed_moved_and_resumed_gives_the_unbroken_curve(tmp_path: Path, encod
     moved = tmp_path / "moved"
     shutil.move(job.folder, moved)
     lines: list[str] = []
-    resumed = fit(replace(job, folder=moved), lines.append)
+    resumed = fit(replace(job, folder=moved), said(lines))
     assert any(line.startswith("resuming from checkpoint-") for line in lines)
 
     unbroken = fit(replace(job, folder=tmp_path / "unbroken"), quiet)

@@ -143,6 +143,8 @@ def test_exchange_holds_texts_of_training_and_rows_of_validation() -> None:
     assert row == {
         "example": 0,
         "level": "area",
+        "query_id": "qa",
+        "positive_id": "p",
         "query": "Holz",
         "positive": "Text p",
         "negative_1": negatives[0],

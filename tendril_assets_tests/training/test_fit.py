@@ -9,9 +9,11 @@ import pytest
 
 from tendril_assets.errors import NonFiniteLoss, TrainingError
 from tendril_assets.training import fit as fit_module
+from tendril_assets.training.events import Event
+from tendril_assets.training.examples import text_columns
 from tendril_assets.training.fit import fit
 from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
-from tendril_assets_tests.training.toy import toy_exchange, toy_job
+from tendril_assets_tests.training.toy import said, toy_exchange, toy_job
 
 BALANCED = "balanced_ndcg@10"
 
@@ -20,7 +22,7 @@ def curve(result: dict, measure: str) -> dict[int, float]:
     return {step: value for step, name, value in result["curve"] if name == measure}
 
 
-def quiet(_line: str) -> None:
+def quiet(_event: Event) -> None:
     """Most tests look at the result, not at the lines."""
 
 
@@ -29,7 +31,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, encoder: Path) -> tuple[Tr
     """44 examples in steps of 8, two epochs: 6 + 6 steps, evaluated at 0, 5, 10 and 12."""
     lines: list[str] = []
     job = toy_job(tmp_path_factory.mktemp("trained"), encoder, evaluate_every=5)
-    return job, fit(job, lines.append), lines
+    return job, fit(job, said(lines)), lines
 
 
 def test_evaluated_at_the_base_every_n_steps_and_at_the_end(trained) -> None:
@@ -180,7 +182,7 @@ def test_last_short_step_is_divided_by_its_true_size(tmp_path: Path, encoder_wit
     """
     import torch
 
-    from tendril_assets.evaluation.dense import load_model
+    from tendril_assets.evaluation.models import load_model
     from tendril_assets.training.loss import info_nce
 
     job = toy_job(
@@ -189,10 +191,11 @@ def test_last_short_step_is_divided_by_its_true_size(tmp_path: Path, encoder_wit
     job = replace(job, spec=job.spec.model_copy(update={"batch": 2}))
     losses = curve(fit(job, quiet), "loss")
     model = load_model(job.spec)
-    train = read_exchange(job.exchange).train
+    exchange = read_exchange(job.exchange)
+    train = exchange.train
     embedded = [
         torch.from_numpy(model.encode(train[name].to_list(), prompt="query: " if name == "query" else "passage: "))
-        for name in train.columns[2:]
+        for name in text_columns(exchange)
     ]
     expected = info_nce(embedded[0], embedded[1], embedded[2:], 20.0).sum().item()
     assert 4 * losses[1] + 3 * losses[2] == pytest.approx(expected, rel=1e-5)

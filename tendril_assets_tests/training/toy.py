@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.spec import ModelSpec, TrainingSpec
+from tendril_assets.training.events import Report
 from tendril_assets.training.examples import ExchangeSet
 from tendril_assets.training.job import TrainingJob
 
@@ -12,6 +13,11 @@ SUBSETS = ("area", "criterion")
 DIMENSIONS = 16
 _WORDS = [f"w{number}" for number in range(40)]
 _TOPICS = 8
+
+
+def said(lines: list[str]) -> Report:
+    """A report that keeps what would be printed."""
+    return lambda event: lines.append(str(event))
 
 
 def tiny_encoder(folder: Path, *, layers: int = 1, dropout: float = 0.1) -> Path:
@@ -58,6 +64,8 @@ def toy_exchange(examples: int = 44) -> ExchangeSet:
         {
             "example": number,
             "level": SUBSETS[number % 2],
+            "query_id": f"q{number % _TOPICS}",
+            "positive_id": f"p{number}",
             "query": query(number % _TOPICS),
             "positive": passage(number % _TOPICS, number),
             **{

@@ -1,0 +1,91 @@
+"""The curve, the best weights, the checkpoints and the progress of a training run. Importing it loads torch."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from transformers import TrainerCallback
+
+from tendril_assets.training.checkpoints import Progress, RunFolder
+from tendril_assets.training.events import CheckpointSaved, Evaluated, Report, StepDone
+from tendril_assets.training.validation import BALANCED
+
+_EVALUATION_PREFIX = "eval_"
+_REPORT_EVERY_S = 2.0
+
+
+class Bookkeeper(TrainerCallback):
+    """Keeps the curve and the best weights, finishes checkpoints, and reports progress.
+
+    ``progress`` may come from a checkpoint; it goes on from there.
+    """
+
+    def __init__(
+        self, run: RunFolder, progress: Progress, examples_per_step: int, tokens: Callable[[], int], report: Report
+    ) -> None:
+        self._run = run
+        self._progress = progress
+        self._examples_per_step = examples_per_step
+        self._tokens = tokens
+        self._report = report
+        self._started = time.monotonic()
+        self._seconds_before = progress.seconds
+        self._step_before = progress.step
+        self._reported = 0.0
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
+        if not logs or "loss" not in logs:
+            return
+        step = state.global_step
+        for measure in ("loss", "learning_rate"):
+            self._progress.curve.append((step, measure, float(logs[measure])))
+        now = time.monotonic()
+        if now - self._reported >= _REPORT_EVERY_S or step == state.max_steps:
+            self._reported = now
+            seconds = now - self._started
+            steps_per_s = (step - self._step_before) / seconds
+            self._report(
+                StepDone(
+                    step=step,
+                    steps=state.max_steps,
+                    loss=float(logs["loss"]),
+                    learning_rate=float(logs["learning_rate"]),
+                    examples_per_s=steps_per_s * self._examples_per_step,
+                    tokens_per_s=self._tokens() / seconds,
+                    eta_s=(state.max_steps - step) / steps_per_s,
+                )
+            )
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        measured: dict[str, float] = kwargs["metrics"]
+        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in measured.items() if "ndcg" in key}
+        record_evaluation(self._run, self._progress, state.global_step, values, kwargs["model"])
+        self._report(evaluated(self._progress, state.global_step, state.max_steps, values))
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._progress.step = state.global_step
+        self._progress.seconds = self._seconds_before + time.monotonic() - self._started
+        folder = self._run.checkpoint(state.global_step)
+        self._run.mark(folder, self._progress)
+        self._run.sweep(self._progress)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        self._report(CheckpointSaved(state.global_step, state.max_steps, size))
+
+
+def evaluated(progress: Progress, step: int, steps: int, values: dict[str, float]) -> Evaluated:
+    """The event of an evaluation that ``progress`` already holds."""
+    return Evaluated(step, steps, BALANCED, values[BALANCED], values, progress.best_step, progress.best_value)
+
+
+def record_evaluation(
+    run: RunFolder, progress: Progress, step: int, values: dict[str, float], model: SentenceTransformer
+) -> None:
+    """Add an evaluation to the curve; keep the weights if they are the best so far (of equals, the earliest step)."""
+    progress.curve.extend((step, measure, value) for measure, value in values.items())
+    if step == 0:
+        progress.base_value = values[BALANCED]
+    if values[BALANCED] > progress.best_value:
+        progress.best_step, progress.best_value = step, values[BALANCED]
+        model.save_pretrained(str(run.best(step)), create_model_card=False)
+        run.mark(run.best(step), progress)
