@@ -15,6 +15,7 @@ from rich.console import Console
 
 from tendril_assets.cli_guideline import guideline
 from tendril_assets.cli_ledger import ledger
+from tendril_assets.cli_models import models
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
@@ -45,6 +46,7 @@ def main() -> None:
 
 
 main.add_command(ledger)
+main.add_command(models)
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
@@ -279,15 +281,15 @@ def simap(collection: str) -> None:
 
 @main.command()
 @_collection_option
-@click.option("--watch", is_flag=True, help="Show the step that is asking, until it ends.")
+@click.option("--watch", is_flag=True, help="Show what is asking or training, until it ends.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of words.")
 def status(collection: str, watch: bool, as_json: bool) -> None:
-    """What is there and what goes on: asking steps, open requests, ledger, tables. Reads only, also during a run."""
-    from tendril_assets.watching import print_status, show_status, watch_asking
+    """What is there and what goes on: asking steps, trainings, open requests, ledger, tables. Reads only."""
+    from tendril_assets.watching import print_status, show_status, watch_steps
 
     settings = Settings.from_env()
     if watch:
-        watch_asking(settings, collection, console, as_json=as_json)
+        watch_steps(settings, collection, console, as_json=as_json)
     elif as_json:
         print_status(settings, collection)
     else:

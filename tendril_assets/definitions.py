@@ -17,7 +17,6 @@ def resources(settings: Settings) -> dict[str, object]:
         "warehouse": Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot)),
         "artifacts": Artifacts(root=str(settings.artifacts)),
         "gateway": Gateway.from_settings(settings),
-        "pipes": dg.PipesSubprocessClient(),
     }
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
+from tendril_assets.cli_models import pinned
 from tendril_assets.defs import collection_files, collection_spec, require_profile
 from tendril_assets.errors import TendrilError
+from tendril_assets.evaluation.model_state import model_states
 from tendril_assets.judging.prices import OLD_AFTER_DAYS, load_price_table
 from tendril_assets.resources.detector import detector_state
 from tendril_assets.resources.gateway_run import Endpoint
@@ -34,6 +36,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
         ("landing folder", lambda: _check_landing(settings)),
         ("packages", _check_packages),
         ("anonymiser", lambda: _check_anonymisers(settings.profile)),
+        ("models", lambda: _check_models(settings.profile)),
         ("ledger", lambda: _check_ledger(settings.ledger)),
         ("gateway", lambda: _check_gateway(settings)),
         ("prices", lambda: _check_prices(settings.price_table)),
@@ -89,6 +92,18 @@ def _check_landing(settings: Settings) -> str:
 def _check_anonymisers(profile: str | None) -> str:
     states = {name: detector_state(collection_spec(name, profile).anonymization) for name in sorted(collection_files())}
     return "; ".join(f"{name}: {state}" for name, state in states.items())
+
+
+def _check_models(profile: str | None) -> str:
+    """Every base model is on this machine and can be loaded; which of them are not pinned."""
+    states = {
+        f"{name}/{state.name}": state
+        for name in sorted(collection_files())
+        for state in model_states(collection_spec(name, profile))
+    }
+    if missing := [f"{name}: {state.problem}" for name, state in states.items() if state.problem]:
+        raise TendrilError("; ".join(missing))
+    return "; ".join(f"{name} here, pinned: {pinned(state)}" for name, state in states.items()) or "none"
 
 
 def _check_ledger(folder: Path) -> str:

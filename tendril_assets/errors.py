@@ -28,8 +28,13 @@ TendrilError
 ├── ExportInvariantError         a release that contradicts itself
 ├── PublishedPairMissing         an append-only label vanished
 └── TrainingError
-    ├── NonFiniteLoss            NaN or infinite loss, with step and example ids
-    └── CheckpointMismatch       a checkpoint of another configuration or other data
+    ├── NonFiniteLoss            NaN or infinite loss or gradient, with step and pair ids
+    ├── TrainingOutOfMemory      a device or the machine had no memory left, with what needs less
+    ├── TrainingCrashed          the training process ended in a way nobody foresaw, or by a signal
+    ├── OtherProcessFailed       of several training processes another one failed, and this one with it
+    ├── CheckpointMismatch       a checkpoint of another configuration or other data
+    ├── DiskFull                 no room for a checkpoint, before training or during it; the former one stays
+    └── FolderInUse              another process trains in the model's folder
 """
 
 from collections.abc import Sequence
@@ -176,10 +181,33 @@ class TrainingError(TendrilError):
 
 
 class NonFiniteLoss(TrainingError):
-    def __init__(self, message: str, step: int) -> None:
+    """A loss or gradient that is NaN or infinite. ``pairs``: (query_id, positive_id) of the rows it came up with."""
+
+    def __init__(self, message: str, step: int, pairs: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)
         self.step = step
+        self.pairs = tuple(pairs)
+
+
+class TrainingOutOfMemory(TrainingError):
+    pass
+
+
+class TrainingCrashed(TrainingError):
+    pass
+
+
+class OtherProcessFailed(TrainingError):
+    pass
 
 
 class CheckpointMismatch(TrainingError):
+    pass
+
+
+class DiskFull(TrainingError):
+    pass
+
+
+class FolderInUse(TrainingError):
     pass

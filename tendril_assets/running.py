@@ -28,6 +28,9 @@ from tendril_assets.errors import SettingsError
 from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, wait_for_others
 from tendril_assets.resources.asking_progress import Standing, progress_folder, standing_of
 from tendril_assets.settings import Settings
+from tendril_assets.training.display import training_bar
+from tendril_assets.training.standing import Standing as Training
+from tendril_assets.training.standing import read_standings as read_trainings
 
 
 def shipped_file(name: str) -> Path:
@@ -74,27 +77,30 @@ _OWN_ERRORS = {name for name, value in vars(errors).items() if isinstance(value,
 
 
 class _Display(Progress):
-    """Steps done of all; below them, while a step asks the gateway, where that stands."""
+    """Steps done of all; below them, while a step asks the gateway or trains, where that stands."""
 
     asking: Standing | None = None
+    training: Training | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
         if self.asking is not None:
             yield asking_bar(self.asking)
+        if self.training is not None:
+            yield training_bar(self.training)
 
 
 class _Watcher:
-    """Follows one run's event log and its asking step's progress file in a thread, and draws them.
+    """Follows one run's event log and the progress file of what asks or trains, in a thread, and draws them.
 
     Where the console is no terminal every line that a step logs is printed instead, progress among them.
     """
 
     def __init__(
-        self, instance: dg.DagsterInstance, run_id: str, total: int, console: Console, progress_files: Path
+        self, instance: dg.DagsterInstance, run_id: str, total: int, console: Console, settings: Settings
     ) -> None:
         self._instance, self._run_id, self._total, self._console = instance, run_id, total, console
-        self._progress_files = progress_files
+        self._settings = settings
         self._cursor: str | None = None
         self._stop = threading.Event()
         self._started: dict[str, float] = {}
@@ -126,13 +132,19 @@ class _Watcher:
                 self._stop.set()
                 thread.join(timeout=10)
                 self._drain()
-                self._progress.asking = None
+                self._progress.asking = self._progress.training = None
 
     def _follow(self) -> None:
         while not self._stop.wait(1 / REFRESHES_PER_S):
             self._drain()
             if self._console.is_terminal:
-                self._progress.asking = standing_of(self._progress_files, self._run_id)
+                self._progress.asking = standing_of(progress_folder(self._settings.ledger), self._run_id)
+                self._progress.training = self._training()
+
+    def _training(self) -> Training | None:
+        """The model that a step of this run trains at present."""
+        found = (s for models in self._settings.artifacts.glob("*/models") for s in read_trainings(models))
+        return next((s for s in found if s.run == self._run_id and s.goes_on()), None)
 
     def _drain(self) -> None:
         page = self._instance.get_records_for_run(self._run_id, cursor=self._cursor, limit=500)
@@ -191,9 +203,9 @@ def _cause(event: dg.DagsterEvent) -> str:
     error = event.step_failure_data.error
     while error is not None and error.cause is not None and error.cls_name not in _OWN_ERRORS:
         error = error.cause
-    # Dagster puts the class's module in front; the class and the message say enough.
+    # Dagster puts the class's module in front; the class and the message say enough. A Failure's message is all of it.
     return (
-        re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", error.message.strip())
+        re.sub(r"^(?:\w+\.)*Failure: |^(\w+\.)+(?=\w+(:|$))", "", error.message.strip())
         if error is not None
         else (event.message or "unknown error")
     )
@@ -220,17 +232,17 @@ def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> Run
     """Execute one job in this process, following it live; failures are in the outcome, not raised."""
     settings = Settings.from_env()
     with alone(settings.home, job_name, console), _own_descriptor(console) as steady:
-        return _run_alone(definitions, job_name, steady, progress_folder(settings.ledger))
+        return _run_alone(definitions, job_name, steady, settings)
 
 
-def _run_alone(definitions: dg.Definitions, job_name: str, console: Console, progress_files: Path) -> RunOutcome:
+def _run_alone(definitions: dg.Definitions, job_name: str, console: Console, settings: Settings) -> RunOutcome:
     instance = dg.DagsterInstance.get()
     for run_id in end_dead_runs(instance):
         console.print(f"[yellow]run {run_id[:8]} was cut off earlier; going on where it stood[/]")
     wait_for_others(instance, console)
     job = definitions.resolve_job_def(job_name)
     run_id = str(uuid.uuid4())
-    watcher = _Watcher(instance, run_id, len(job.nodes), console, progress_files)
+    watcher = _Watcher(instance, run_id, len(job.nodes), console, settings)
     begin = time.monotonic()
     with watcher.following():
         result = job.execute_in_process(

@@ -11,12 +11,14 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import Field, SerializationInfo, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, SerializationInfo, model_serializer, model_validator
 from pydantic.functional_serializers import SerializerFunctionWrapHandler
 
+from tendril_assets.model_registry import WRITTEN_MODELS, resolved_models
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part
 from tendril_assets.spec_calibration import CalibrationSpec
+from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
 
 ProjectSubType = Literal[
@@ -242,15 +244,6 @@ class EvaluationSpec(Part):
     bm25: Bm25Spec = Bm25Spec()
 
 
-class ReleaseSpec(Part):
-    name: str
-    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
-    title: str
-    licence_name: str
-    group_column: str = Field("project", description="published name of group_id")
-    language: str = "de"
-
-
 class CollectionSpec(Part):
     """One collection. ``profiles`` overlay the rest: the active one is chosen by the settings, never by code."""
 
@@ -268,7 +261,7 @@ class CollectionSpec(Part):
     judge: JudgeSpec
     splits: SplitSpec = SplitSpec()
     training: TrainingSpec = TrainingSpec()
-    models: dict[Name, ModelSpec]
+    models: Annotated[dict[Name, ModelSpec], BeforeValidator(resolved_models, json_schema_input_type=WRITTEN_MODELS)]
     evaluation: EvaluationSpec = EvaluationSpec()
     release: ReleaseSpec
     profiles: dict[Name, dict[str, Any]] = {}
@@ -286,6 +279,12 @@ class CollectionSpec(Part):
             )
         merged = _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
         return CollectionSpec.model_validate(merged)
+
+    @model_validator(mode="after")
+    def _published_models_exist(self) -> "CollectionSpec":
+        if unknown := sorted(self.release.models.keys() - self.models.keys()):
+            raise ValueError(f"release.models names {', '.join(unknown)}, which models does not have")
+        return self
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,6 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 IDENTITY = "identity"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def is_commit(revision: str | None) -> bool:
+    """Whether a revision names one state for good: a commit in full. A branch or tag moves, a short commit may become two."""
+    return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
 class Part(BaseModel):

@@ -1,7 +1,7 @@
-"""What ``tendril status`` prints: asking steps, requests, ledger and tables of a collection; reads only.
+"""What ``tendril status`` prints: asking steps, trainings, requests, ledger and tables of a collection; reads only.
 
-It looks from another process while a run is going on. The asking steps come from their progress files, the rest from
-the ledger and the warehouse; what cannot be read is said, and the rest shown.
+It looks from another process while a run is going on. Asking steps and trainings come from their progress files, the rest
+from the ledger and the warehouse; what cannot be read is said, and the rest shown.
 """
 
 import json
@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import polars as pl
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 
@@ -23,18 +23,23 @@ from tendril_assets.asking_display import asking_bar, told
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import TendrilError
 from tendril_assets.judging.purposes import AREA_SUMMARY, HAND_OVERS
+from tendril_assets.progress_file import Every
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, read_standings
+from tendril_assets.resources.asking_progress import Standing, progress_folder, read_standings
 from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
+from tendril_assets.training import display
+from tendril_assets.training.standing import Standing as Training
+from tendril_assets.training.standing import read_standings as read_trainings
 
 # Longest wait for the warehouse: what is asked for is a look, not a place in the queue.
 WAIT_S = 3.0
 POLL_S = 0.5
 LINE_SECONDS = 5.0
 T = TypeVar("T")
+Step = Standing | Training
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Status:
     collection: str
     home: str
     asking: tuple[Standing, ...]
+    training: tuple[Training, ...] = ()
     asked: tuple[Asked, ...] | None = ()
     requests: dict[str, tuple[int, int]] = field(default_factory=dict)
     tables: dict[str, int] | None = None
@@ -69,9 +75,9 @@ class Status:
         asked = None
         if self.asked is not None:
             asked = [asdict(row) | {"cost": format(row.cost, "f")} for row in self.asked]
-        steps = [s.to_json() | {"goes_on": s.goes_on(), "was_cut_off": s.was_cut_off()} for s in self.asking]
         requests = {name: {"requests": n, "open": n_open} for name, (n, n_open) in self.requests.items()}
-        return {**asdict(self), "asking": steps, "asked": asked, "requests": requests}
+        steps = {"asking": [_as_json(s) for s in self.asking], "training": [_as_json(s) for s in self.training]}
+        return {**asdict(self), **steps, "asked": asked, "requests": requests}
 
 
 def read_status(settings: Settings, collection: str) -> Status:
@@ -85,7 +91,14 @@ def read_status(settings: Settings, collection: str) -> Status:
     requests = {} if entries is None else _requests(settings, collection, entries, unread)
     tables = _of(lambda: _tables(settings, collection), unread)
     return Status(
-        collection, str(settings.home), tuple(_standings(settings, collection)), asked, requests, tables, tuple(unread)
+        collection,
+        str(settings.home),
+        tuple(_standings(settings, collection)),
+        tuple(_trainings(settings, collection)),
+        asked,
+        requests,
+        tables,
+        tuple(unread),
     )
 
 
@@ -101,6 +114,10 @@ def _standings(settings: Settings, collection: str) -> list[Standing]:
     """Of the collection, those that go on first."""
     found = [s for s in read_standings(progress_folder(settings.ledger)) if s.collection == collection]
     return sorted(found, key=lambda standing: not standing.goes_on())
+
+
+def _trainings(settings: Settings, collection: str) -> list[Training]:
+    return read_trainings(Artifacts(root=str(settings.artifacts)).folder(collection, "models"))
 
 
 def _tables(settings: Settings, collection: str) -> dict[str, int] | None:
@@ -151,10 +168,10 @@ def _asked(purpose: str, entries: pl.DataFrame) -> Asked:
 
 
 def show_status(settings: Settings, collection: str, console: Console) -> None:
-    """The whole state in words: what is asking, requests, ledger, tables."""
+    """The whole state in words: what is asking and training, requests, ledger, tables."""
     status = read_status(settings, collection)
-    for standing in status.asking:
-        console.print(told(standing), markup=False)
+    for standing in (*status.asking, *status.training):
+        console.print(_told(standing, collection), markup=False)
     if not settings.warehouse.exists():
         console.print(f"no warehouse at {settings.warehouse} yet: run tendril demo, or tendril run", markup=False)
     elif status.tables is not None:
@@ -192,36 +209,50 @@ def print_status(settings: Settings, collection: str) -> None:
     _write_json(read_status(settings, collection).to_json())
 
 
-def watch_asking(settings: Settings, collection: str, console: Console, *, as_json: bool = False) -> None:
-    """Show the step that is asking until it ends: redrawn in a terminal, else a line (or JSON object) now and then."""
+def watch_steps(settings: Settings, collection: str, console: Console, *, as_json: bool = False) -> None:
+    """Show what asks or trains until it ends: redrawn in a terminal, else a line (or JSON object) now and then."""
 
-    def latest() -> Standing | None:
-        return next(iter(_standings(settings, collection)), None)
+    def found() -> list[Step]:
+        return [*_standings(settings, collection), *_trainings(settings, collection)]
 
-    standing, due = latest(), Every(LINE_SECONDS, at_once=True)
+    steps, due = found(), Every(LINE_SECONDS, at_once=True)
     is_drawn = console.is_terminal and not as_json
     drawing = Live(console=console, refresh_per_second=1 / POLL_S, transient=True) if is_drawn else nullcontext()
     with drawing as live:
-        while standing is not None and standing.goes_on():
+        while going := [step for step in steps if step.goes_on()]:
             if live is not None:
-                live.update(asking_bar(standing))
+                live.update(Group(*map(_bar, going)))
             elif due():
-                _tell(standing, console, as_json=as_json)
+                for step in going:
+                    _tell(step, collection, console, as_json=as_json)
             time.sleep(POLL_S)
-            standing = latest()
-    if standing is not None:
-        _tell(standing, console, as_json=as_json)
+            steps = found()
+    if steps:
+        _tell(max(steps, key=lambda step: step.updated), collection, console, as_json=as_json)
     elif as_json:
         _write_json(None)
     else:
-        console.print(f"{collection}: no step has asked the gateway yet")
+        console.print(f"{collection}: no step has asked the gateway and no model has been trained yet")
 
 
-def _tell(standing: Standing, console: Console, *, as_json: bool) -> None:
+def _bar(step: Step) -> RenderableType:
+    return asking_bar(step) if isinstance(step, Standing) else display.training_bar(step)
+
+
+def _told(step: Step, collection: str) -> str:
+    return told(step) if isinstance(step, Standing) else display.told(step, collection)
+
+
+def _as_json(step: Step) -> dict[str, Any]:
+    kind = "asking" if isinstance(step, Standing) else "training"
+    return step.to_json() | {"kind": kind, "goes_on": step.goes_on(), "was_cut_off": step.was_cut_off()}
+
+
+def _tell(step: Step, collection: str, console: Console, *, as_json: bool) -> None:
     if as_json:
-        _write_json(standing.to_json() | {"goes_on": standing.goes_on(), "was_cut_off": standing.was_cut_off()})
+        _write_json(_as_json(step))
     else:
-        console.print(told(standing), markup=False)
+        console.print(_told(step, collection), markup=False)
 
 
 def _write_json(value: dict[str, Any] | None) -> None:

@@ -180,7 +180,7 @@ def test_watching_goes_on_until_the_step_ends(settings: Settings, monkeypatch: p
     monkeypatch.setattr(watching, "POLL_S", 0.05)
     standing, screen = a_step(settings), io.StringIO()
     console = Console(file=screen, width=400)
-    watcher = threading.Thread(target=watching.watch_asking, args=(settings, DEFAULT_COLLECTION, console))
+    watcher = threading.Thread(target=watching.watch_steps, args=(settings, DEFAULT_COLLECTION, console))
     watcher.start()
     deadline = time.monotonic() + 60
     while screen.getvalue().count("is asking") < 2:
@@ -264,5 +264,5 @@ def test_costs_are_never_shown_with_an_exponent(settings: Settings) -> None:
 
 def test_watching_as_json_where_no_step_has_asked_says_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
-    watching.watch_asking(settings, DEFAULT_COLLECTION, Console(), as_json=True)
+    watching.watch_steps(settings, DEFAULT_COLLECTION, Console(), as_json=True)
     assert capsys.readouterr().out == "null\n"

@@ -24,5 +24,7 @@ SELECT 'test_group_in_corpus', corpus.group_id
 FROM corpus JOIN sampled_projects ON sampled_projects.group_id = corpus.group_id
 WHERE sampled_projects.project IN (SELECT project FROM test_projects)
 UNION
+SELECT 'test_group_in_corpus', group_id FROM corpus WHERE group_id IN (SELECT project FROM test_projects)
+UNION
 SELECT 'test_group_in_corpus', group_id FROM corpus WHERE group_id IN (SELECT group_id FROM test_corpus)
 ORDER BY rule, id

@@ -1,12 +1,6 @@
--- Grain: one row per split. Groups, and those of them with a judgment at each level.
--- Inputs: splits, qrels, queries.
-SELECT
-    splits.split,
-    queries.level,
-    count(DISTINCT splits.group_id) AS groups,
-    count(*) AS judgments
-FROM splits
-JOIN qrels ON qrels.group_id = splits.group_id
-JOIN queries ON queries.query_id = qrels.query_id
-GROUP BY splits.split, queries.level
-ORDER BY splits.split, queries.level
+-- Grain: one row per split and level, zeros included. Groups with a judged query of the level, those of them with a
+-- relevant passage (only they are validated on), and the same for query and group pairs; judgments and relevant ones.
+-- Inputs: split_sizes.
+SELECT split, level, groups, groups_with_relevant, queries, queries_with_relevant, judgments, relevant
+FROM split_sizes
+ORDER BY split, level

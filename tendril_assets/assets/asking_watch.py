@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from tendril_assets.resources.asking_progress import Every, Standing, progress_folder, read_standings, write_standing
+from tendril_assets.progress_file import Every
+from tendril_assets.resources.asking_progress import Standing, progress_folder, read_standings, write_standing
 from tendril_assets.resources.gateway_run import COMPLETE, Progress
 from tendril_assets.resources.ledger import Ledger
 

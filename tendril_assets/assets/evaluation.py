@@ -11,13 +11,14 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
-from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, run_assets
+from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, read_weights, run_assets
 from tendril_assets.evaluation.collection import judged_collection
 from tendril_assets.evaluation.metrics import GAIN, TIE_RULE
 from tendril_assets.evaluation.tables import ScoreTables, score_tables
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
 
 SCORES = ("query_scores", "group_scores", "system_scores", "comparisons")
 
@@ -52,19 +53,23 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
             },
         )
 
-    @table_assets(spec, ["retrieval_runs"], deps=[INPUTS, *(f"runs/{system}" for system in spec.systems)])
+    @table_assets(
+        spec, ["retrieval_runs", "ranked_systems"], deps=[INPUTS, *(f"runs/{system}" for system in spec.systems)]
+    )
     def retrieval_runs(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         test = read_inputs(artifacts, spec)
         runs = pl.concat([read_run(artifacts, spec, system, test) for system in spec.systems])
+        ranked = [(system, read_weights(artifacts, spec, system), test.ranked_hash) for system in spec.systems]
+        frames = {"retrieval_runs": runs, "ranked_systems": TABLES["ranked_systems"].frame(ranked)}
         metadata = {"ties": TIE_RULE, **_note(test.qrels)}
-        yield from store(context, warehouse, spec, {"retrieval_runs": runs}, {"retrieval_runs": metadata})
+        yield from store(context, warehouse, spec, frames, {"retrieval_runs": metadata})
 
     @table_assets(
         spec,
         SCORES,
-        deps=[INPUTS, "retrieval_runs"],
+        deps=[INPUTS, "retrieval_runs", "ranked_systems"],
         pool="cpu",
     )
     def scores(
@@ -74,6 +79,9 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         runs = warehouse.load(spec.collection, "retrieval_runs")
         tables = score_tables(runs, test, list(spec.models), spec.evaluation, spec.seed)
         frames = {name: getattr(tables, name) for name in SCORES}
+        # What a card compares with the weights it describes: the scores say themselves whose they are.
+        ranked = warehouse.load(spec.collection, "ranked_systems")
+        frames["system_scores"] = tables.system_scores.join(ranked, on="system", how="left", maintain_order="left")
         metadata = _metadata(spec, tables, _note(test.qrels))
         yield from store(context, warehouse, spec, frames, metadata)
 

@@ -1,4 +1,8 @@
-"""Training examples, and the files that hand them to the training process."""
+"""Training examples, and the files that hand them to the training process.
+
+The files hold what training reads and nothing more: texts of the examples in use, and of the validation groups the
+passages, queries and grades that the best step is chosen by.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +12,24 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
-from tendril_assets.qrels.leakage import leaks_left
-from tendril_assets.qrels.splits import TRAIN, groups_of
+from tendril_assets.errors import TrainingError
+from tendril_assets.qrels.leakage import leaking, leaks_left
+from tendril_assets.qrels.splits import TRAIN, groups_of, split_sizes, too_few
+from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.training.examples import ExchangeSet, build_examples, exchange_set
+from tendril_assets.training.examples import (
+    ExchangeSet,
+    by_fate,
+    examples_of,
+    exchange_set,
+    unaccounted,
+    unequal_levels,
+    wrong_negatives,
+)
 from tendril_assets.training.job import data_hash
-from tendril_assets.training.validation import require_levels
+from tendril_assets.training.pools import judged_pairs, negatives_by_reason
 
 
 def _exchange_name(part: str) -> str:
@@ -35,24 +49,34 @@ def examples_assets(spec: CollectionSpec) -> Stage:
 def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
     collection = spec.collection
 
-    @table_assets(spec, ["training_examples"], deps=["qrels", "corpus", "queries", "splits", "leakage"])
+    @table_assets(
+        spec,
+        ["training_examples"],
+        deps=["qrels", "corpus", "queries", "splits", "split_sizes", "leakage"],
+        version="2",
+    )
     def write_training_examples(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         qrels, corpus, queries, splits = (
             warehouse.load(collection, table) for table in ("qrels", "corpus", "queries", "splits")
         )
-        leaked = set(warehouse.load(collection, "leakage", ["passage_id"])["passage_id"])
-        examples = build_examples(qrels, corpus, queries, splits, leaked, spec.training, spec.seed)
+        leaked = leaking(warehouse.load(collection, "leakage"))
+        pairs = judged_pairs(qrels, corpus, queries, splits, leaked, spec.training.positive_grade)
+        examples = examples_of(pairs, spec.training, spec.seed)
+        fates, negatives = by_fate(examples), negatives_by_reason(pairs)
         metadata: dict[str, Any] = {
             "used_by_level": counts(examples.filter("used"), "level"),
-            "by_reason": counts(examples, "reason"),
+            "positives_by_fate": dg.MetadataValue.md(markdown_table(fates.columns, fates.rows())),
+            "other_pairs_by_reason": dg.MetadataValue.md(markdown_table(negatives.columns, negatives.rows())),
         }
         if spec.models:  # a collection that only publishes data needs no validation set
             exchange = exchange_set(
                 examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
             )
-            require_levels(exchange, spec.subsets)
+            sizes = split_sizes(splits, qrels, queries, spec.subsets)
+            if short := too_few(sizes, spec.subsets, spec.splits.min_validation_groups):
+                raise TrainingError("; ".join(short))
             for part, frame in exchange._asdict().items():
                 artifacts.write_frame(collection, _exchange_name(part), frame)
             metadata |= {
@@ -93,4 +117,44 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
             passed=foreign.is_empty(), metadata={"groups": str(foreign["group_id"].unique().sort().head(20).to_list())}
         )
 
-    return [no_leak_in_training, only_training_groups]
+    def judged(warehouse: Warehouse) -> pl.DataFrame:
+        qrels, corpus, queries, splits, leakage = (
+            warehouse.load(collection, name) for name in ("qrels", "corpus", "queries", "splits", "leakage")
+        )
+        return judged_pairs(qrels, corpus, queries, splits, leaking(leakage), spec.training.positive_grade)
+
+    @table_check(
+        spec,
+        "training_examples",
+        "every_positive_accounted",
+        description="Examples used and positives left out, by reason, add up to the positives of the training groups, and "
+        "every example in use has its full number of different, irrelevant negatives.",
+    )
+    def every_positive_accounted(warehouse: Warehouse) -> dg.AssetCheckResult:
+        examples, pairs = warehouse.load(collection, "training_examples"), judged(warehouse)
+        odd, wrong = unaccounted(examples, pairs), wrong_negatives(examples, pairs, spec.training.n_negatives)
+        fates = by_fate(examples)
+        positives = pairs.filter("is_positive").height
+        return dg.AssetCheckResult(
+            passed=odd.is_empty() and wrong.is_empty() and positives == fates["examples"].sum(),
+            metadata={
+                "positives": positives,
+                "by_fate": dg.MetadataValue.md(markdown_table(fates.columns, fates.rows())),
+                "unaccounted": str(odd.head(20).rows()),
+                "wrong_negatives": str(wrong.head(20).rows()),
+            },
+        )
+
+    @table_check(
+        spec,
+        "training_examples",
+        "levels_balanced",
+        description="Every level has the same number of examples in use, and none has none.",
+        blocking=False,
+    )
+    def levels_balanced(warehouse: Warehouse) -> dg.AssetCheckResult:
+        examples = warehouse.load(collection, "training_examples", ["level", "used"])
+        told = unequal_levels(examples, spec.subsets)
+        return dg.AssetCheckResult(passed=told is None, severity=dg.AssetCheckSeverity.WARN, description=told)
+
+    return [no_leak_in_training, only_training_groups, every_positive_accounted, levels_balanced]

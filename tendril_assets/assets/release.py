@@ -13,6 +13,7 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
+from tendril_assets.assets.examples import exchange_files
 from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
@@ -23,9 +24,11 @@ from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
 from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
-from tendril_assets.release.model_cards import ModelInputs, model_card
+from tendril_assets.release.model_folder import write_model
+from tendril_assets.release.model_inputs import ModelInputs
 from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, write_release
 from tendril_assets.release.report import ReportInputs, headline_measure, render_report
+from tendril_assets.release.weights import read_weights_folder
 from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
@@ -34,7 +37,9 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
+from tendril_assets.training.job import data_hash, read_exchange
 
+MODELS = "models"
 ROWS = ("corpus", "queries", "qrels")
 DIFFERENCES = "views/group_differences"
 
@@ -125,26 +130,55 @@ def _release_metadata(release: Release) -> dict[str, Any]:
 
 
 def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
+    deps = {"trained_models", "system_scores", "comparisons", "judge_agreement", "training_examples"}
+
     @work_asset(
         spec,
         "model_cards",
         stage="release",
-        description="One card per fine-tuned model, every figure from the tables; they lie beside the report.",
-        deps=["trained_models", "system_scores", "comparisons", *sorted(_inputs(("training_use",)))],
-        pool="duckdb",
-        kinds={"markdown"},
+        description="Each fine-tuned model as a folder to load or publish: weights, card, licence and notice. Every figure of "
+        "the card is from the tables.",
+        deps=sorted(deps | _inputs(("training_use",))),
+        pool="cpu",
+        kinds={"markdown", "huggingface"},
     )
-    def model_cards(warehouse: Warehouse) -> dg.MaterializeResult:
+    def model_cards(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
+    ) -> dg.MaterializeResult:
         settings = Settings.from_env()
-        tables = [warehouse.load(spec.collection, name) for name in ("trained_models", "system_scores", "comparisons")]
-        inputs = ModelInputs(spec, *tables, _frame(warehouse, spec, "training_use"), settings.is_sandbox)
-        folder = settings.reports / spec.collection / "models"
-        models = [m for m in inputs.trained["model"].sort() if m in spec.models]
-        for model in models:
-            write_atomically(folder / model / "README.md", model_card(model, inputs).encode())
-        return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(folder)), "models": models})
+        root = settings.release / spec.collection / MODELS
+        if not spec.models:
+            return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(root)), "models": "none"})
+        inputs = model_inputs(warehouse, artifacts, spec, settings)
+        rows = []
+        for model, path in inputs.trained.select("model", "path").sort("model").iter_rows():
+            if model not in spec.models:
+                continue
+            folder = write_model(root, model, inputs, read_weights_folder(Path(path)))
+            context.log.info(f"model {folder.path}: {folder.outcome}")
+            rows.append((model, folder.outcome, f"`{folder.path}`"))
+        table = markdown_table(("model", "outcome", "folder"), rows, figures=False)
+        return dg.MaterializeResult(
+            metadata={"path": dg.MetadataValue.path(str(root)), "models": dg.MetadataValue.md(table)}
+        )
 
     return model_cards
+
+
+def model_inputs(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings) -> ModelInputs:
+    """Everything the model cards are made of, read from the warehouse and the hand-over files."""
+    names = ("trained_models", "system_scores", "comparisons")
+    trained, scores, comparisons = (warehouse.load(spec.collection, name) for name in names)
+    return ModelInputs(
+        spec=spec,
+        trained=trained,
+        scores=scores,
+        comparisons=comparisons,
+        training_use=_frame(warehouse, spec, "training_use"),
+        agreement=warehouse.load(spec.collection, "judge_agreement"),
+        present_data=data_hash(read_exchange(exchange_files(spec, artifacts))),
+        sandbox=settings.is_sandbox,
+    )
 
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:

@@ -21,15 +21,16 @@ from tendril_assets.evaluation import bm25, dense
 from tendril_assets.evaluation.collection import JudgedCollection, frame_hash, judged_collection
 from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import ties_at_cut
-from tendril_assets.evaluation.models import WEIGHTS, is_pinned, model_identity
+from tendril_assets.evaluation.model_files import weights_hash
+from tendril_assets.evaluation.models import is_pinned, model_identity, weights_name
 from tendril_assets.evaluation.ranking import RUN_SCHEMA, UNIT, Scope
-from tendril_assets.files import file_hash
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.spec import CollectionSpec
 
 RANKING_VERSION = "1"
 INPUTS = "evaluation_inputs"
 PARTS = ("test_corpus", "test_queries", "test_qrels")
+WEIGHTS_COLUMN = "weights"
 EMPTY = "the test collection has no judged pair: nothing was ranked, all evaluation tables are empty"
 
 Ranked = tuple[pl.DataFrame, dict[str, Any]]
@@ -58,19 +59,32 @@ def read_run(artifacts: Artifacts, spec: CollectionSpec, system: str, test: Judg
     return run.select(pl.lit(system).alias("system"), *RUN_SCHEMA)
 
 
+def read_weights(artifacts: Artifacts, spec: CollectionSpec, system: str) -> str | None:
+    """What ranked in the system's ranking, as table ``ranked_systems`` names it; None where nothing was ranked.
+
+    Raises TendrilError for a ranking that does not say.
+    """
+    run = artifacts.read_frame(spec.collection, f"run_{system}")
+    if WEIGHTS_COLUMN not in run.columns:
+        raise TendrilError(
+            f"{spec.collection}: the ranking of {system} does not say which weights ranked; materialise "
+            f"{spec.collection}/runs/{system} again"
+        )
+    return None if run.is_empty() else run[WEIGHTS_COLUMN][0]
+
+
 def kept_weights(artifacts: Artifacts, spec: CollectionSpec, model: str) -> Path:
     """Folder of a fine-tuned model's weights.
 
     Raises TendrilError where there is no finished training, or where the weights are not those it finished with.
     """
     folder = artifacts.folder(spec.collection, "models", model)
-    result, weights = folder / "result.json", folder / "kept" / WEIGHTS
-    if not result.is_file() or not weights.is_file():
+    result, kept = folder / "result.json", folder / "kept"
+    if not result.is_file() or (found := weights_hash(kept)) is None:
         raise TendrilError(f"{folder} holds no finished training: materialise {spec.collection}/models/{model} first")
-    expected = json.loads(result.read_text(encoding="utf-8"))["weights_sha256"]
-    if file_hash(weights) != expected:
-        raise TendrilError(f"{weights} is not what training left: materialise {spec.collection}/models/{model} again")
-    return weights.parent
+    if found != json.loads(result.read_text(encoding="utf-8"))["weights_sha256"]:
+        raise TendrilError(f"{kept} is not what training left: materialise {spec.collection}/models/{model} again")
+    return kept
 
 
 def publish_run(
@@ -79,12 +93,14 @@ def publish_run(
     system: str,
     *,
     identity: str | None,
+    weights: str | None,
     make: Callable[[list[Scope]], Ranked],
 ) -> dg.MaterializeResult:
     """Hand over a system's ranking, from the cache where nothing that determines it has changed.
 
     ``identity`` names the system; None says that it is not known well enough for its ranking to be used again.
-    ``make`` ranks the scopes and tells further metadata. A test collection without judgments gives an empty ranking.
+    ``weights`` is handed over with the ranking (``read_weights``). ``make`` ranks the scopes and tells further metadata.
+    A test collection without judgments gives an empty ranking.
     """
     started = time.monotonic()
     test = read_inputs(artifacts, spec)
@@ -101,7 +117,8 @@ def publish_run(
             buffer = io.BytesIO()
             run.write_parquet(buffer)
             artifacts.put("runs", key, buffer.getvalue())
-    artifacts.write_frame(spec.collection, f"run_{system}", run.with_columns(ranked_hash=pl.lit(test.ranked_hash)))
+    said = {"ranked_hash": pl.lit(test.ranked_hash), WEIGHTS_COLUMN: pl.lit(weights, pl.String)}
+    artifacts.write_frame(spec.collection, f"run_{system}", run.with_columns(**said))
     tied = ties_at_cut(run, 10)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(frame_hash(run)),
@@ -141,7 +158,8 @@ def _bm25_run(spec: CollectionSpec) -> dg.AssetsDefinition:
         def make(scopes: list[Scope]) -> Ranked:
             return bm25.rank_bm25(scopes, rules.bm25, rules.depth), {"parameters": parameters}
 
-        return publish_run(artifacts, spec, "bm25", identity=json.dumps(parameters, sort_keys=True), make=make)
+        identity = json.dumps(parameters, sort_keys=True)
+        return publish_run(artifacts, spec, "bm25", identity=identity, weights=None, make=make)
 
     return run
 
@@ -199,4 +217,6 @@ def _dense_run(
     if not pinned:
         context.log.warning(f"{described.base} has no pinned revision: its ranking is made anew each time")
     parts = [model_identity(described, weights), described.query_prompt, described.document_prompt]
-    return publish_run(artifacts, spec, system, identity=json.dumps(parts) if pinned else None, make=make)
+    identity = json.dumps(parts) if pinned else None
+    name = weights_name(described, weights)
+    return publish_run(artifacts, spec, system, identity=identity, weights=name, make=make)

@@ -5,8 +5,6 @@ a child process, so that a crash there takes no daemon down and the GPU pool nev
 """
 
 import json
-import os
-import sys
 from collections.abc import Iterator
 
 import dagster as dg
@@ -14,16 +12,20 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, asset_key, store, table_assets, table_check, work_asset
 from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.training_process import train
+from tendril_assets.assets.training_watch import TrainingWatch, result_metadata
 from tendril_assets.errors import TrainingError
 from tendril_assets.resources.artifacts import Artifacts
-from tendril_assets.resources.lock import exclusive
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
-from tendril_assets.training.checkpoints import KEPT, RESULT
+from tendril_assets.training.events import Reused
+from tendril_assets.training.installing import KEPT, RESULT, finished, harmed_files
 from tendril_assets.training.job import JOB_FILE, TrainingJob, data_hash, read_exchange
+from tendril_assets.training.standing import settle
 
-_CHILD = "tendril_assets.training.child"
+# Parts of a result that the table holds as JSON.
+_DOCUMENTS = ("versions", "validation", "recipe")
 
 
 def training_job(spec: CollectionSpec, artifacts: Artifacts, model: str) -> TrainingJob:
@@ -44,7 +46,7 @@ def read_results(spec: CollectionSpec, artifacts: Artifacts) -> dict[str, dict]:
     """``result.json`` of every model of the specification.
 
     Raises:
-        TrainingError: a model has no finished training.
+        TrainingError: a model has no finished training, or its result lacks what the tables hold.
     """
     results = {}
     for model in spec.models:
@@ -52,6 +54,11 @@ def read_results(spec: CollectionSpec, artifacts: Artifacts) -> dict[str, dict]:
         if not path.is_file():
             raise TrainingError(f"{path} is missing: materialise {spec.collection}/models/{model} first")
         results[model] = json.loads(path.read_text(encoding="utf-8"))
+        if lacking := sorted(TABLES["trained_models"].schema.keys() - {"path"} - results[model].keys()):
+            raise TrainingError(
+                f"{path} was written by an earlier version of this product, without {', '.join(lacking)}: materialise "
+                f"{spec.collection}/models/{model} again"
+            )
     return results
 
 
@@ -73,15 +80,23 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
         pool="gpu",
         kinds={"pytorch", "huggingface"},
     )
-    def train_model(
-        context: dg.AssetExecutionContext, artifacts: Artifacts, pipes: dg.PipesSubprocessClient
-    ) -> dg.MaterializeResult:
+    def train_model(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:
         job = training_job(spec, artifacts, model)
-        path = job.write(job.folder / JOB_FILE)
-        command = [sys.executable, "-m", _CHILD, str(path), str(os.getpid())]
-        # Pools serialise the runs of one Dagster instance; another instance must not write the same checkpoints.
-        with exclusive(job.folder / ".training", f"train {model}", 30.0):
-            return pipes.run(context=context, command=command).get_materialize_result()
+        watch = TrainingWatch(context)
+        # The process would find it too; but to start one takes longer than to look. What is harmed, it tells.
+        present = data_hash(read_exchange(job.exchange))
+        result = finished(job.folder, job.config_hash, present, lambda _event: None)
+        reused = result is not None
+        if result is not None:
+            settle(job.folder)
+            watch(Reused(model, result["best_step"]))
+        else:
+            train(context, job, job.write(job.folder / JOB_FILE), watch)
+            result = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(result["weights_sha256"]),
+            metadata=result_metadata(model, result, job.folder, reused=reused),
+        )
 
     return train_model
 
@@ -97,7 +112,7 @@ def _results_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
             result
             | {
                 "path": str(artifacts.folder(spec.collection, "models", model) / KEPT),
-                "versions": json.dumps(result["versions"], sort_keys=True),
+                **{name: json.dumps(result[name], sort_keys=True) for name in _DOCUMENTS},
             }
             for model, result in results.items()
         ]
@@ -144,4 +159,19 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
             passed=not worse, severity=dg.AssetCheckSeverity.WARN, metadata={"without_gain": str(worse)}
         )
 
-    return [trained_on_present_examples, better_than_base]
+    @dg.asset_check(
+        asset=asset_key(spec, "trained_models"),
+        name="weights_as_trained",
+        description="The kept files of every model are there, with the bytes that training left.",
+        blocking=True,
+        pool="cpu",
+    )
+    def weights_as_trained(artifacts: Artifacts) -> dg.AssetCheckResult:
+        harmed = [
+            f"{model}/{KEPT}/{name}"
+            for model, result in read_results(spec, artifacts).items()
+            for name in harmed_files(artifacts.folder(collection, "models", model), result)
+        ]
+        return dg.AssetCheckResult(passed=not harmed, metadata={"entries": harmed})
+
+    return [trained_on_present_examples, weights_as_trained, better_than_base]

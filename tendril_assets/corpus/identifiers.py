@@ -32,8 +32,18 @@ def nfc(text: str) -> str:
 
 def keyed_order(seed: int, stage: str, entity_id: str) -> int:
     """Place of ``entity_id`` in the named draw (seed, stage): an integer in [0, 2**63), fit for a BIGINT column."""
-    digest = hashlib.blake2b(_framed(str(seed), stage, nfc(entity_id)), digest_size=8, person=b"keyed_order").digest()
-    return int.from_bytes(digest, "big") >> 1
+    return keyed_orders(seed, stage, (entity_id,))[0]
+
+
+def keyed_orders(seed: int, stage: str, entity_ids: Iterable[str]) -> list[int]:
+    """``keyed_order`` of each entity, the draw's name framed once."""
+    name, blake2b, number = _framed(str(seed), stage), hashlib.blake2b, int.from_bytes
+    orders = []
+    for entity_id in entity_ids:
+        entity = entity_id.encode() if entity_id.isascii() else nfc(entity_id).encode("utf-8", "surrogatepass")
+        framed = name + len(entity).to_bytes(8, "big") + entity
+        orders.append(number(blake2b(framed, digest_size=8, person=b"keyed_order").digest(), "big") >> 1)
+    return orders
 
 
 class KeyedHasher:

@@ -8,6 +8,7 @@ depend on batch size or device unless two cosines lie within the noise of the en
 
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,12 +18,15 @@ import polars as pl
 
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
+from tendril_assets.evaluation.encoding import BatchedModel, token_lengths
 from tendril_assets.evaluation.models import is_pinned, load_model, model_identity
 from tendril_assets.evaluation.ranking import Scope, run_rows, whole_run
 from tendril_assets.spec import ModelSpec
 
 _LOG = logging.getLogger(__name__)
-_CHUNK = 2048  # texts per stored shard: what a killed run has to encode again at most
+# A shard is written after so many texts or seconds: what a killed run has to encode again at most.
+_SHARD_TEXTS, _SHARD_SECONDS = 2048, 60.0
+_TOLD_SECONDS = 5.0
 
 Kind = Literal["query", "document"]
 Progress = Callable[[int, int], None]
@@ -31,18 +35,18 @@ Progress = Callable[[int, int], None]
 class Encoder:
     """A model with its prompts and the store of what it encoded before.
 
-    ``model`` needs ``encode(list, prompt=, batch_size=, normalize_embeddings=, show_progress_bar=)`` as
-    SentenceTransformer has it; that method sorts by length, longest first, so that a batch holds texts of like length.
+    ``model`` is a SentenceTransformer. Batches are made by length in tokens, up to ``spec.encode_tokens``
+    (``evaluation.encoding``); with ``bf16`` the model computes as in a bf16 training, for validation there.
     """
 
     def __init__(
-        self, model: Any, spec: ModelSpec, identity: str, store: EmbeddingStore | None = None, batch_size: int = 32
+        self, model: Any, spec: ModelSpec, identity: str, store: EmbeddingStore | None = None, *, bf16: bool = False
     ) -> None:
         self._model = model
+        self._batched = BatchedModel(model, spec.encode_tokens, bf16=bf16)
         self._spec = spec
         self._identity = identity
         self._store = store
-        self._batch_size = batch_size
         self.encoded = 0
         self.reused = 0
 
@@ -50,51 +54,59 @@ class Encoder:
         return self._spec.query_prompt if kind == "query" else self._spec.document_prompt
 
     def encode(self, texts: Sequence[str], kind: Kind, on_progress: Progress | None = None) -> np.ndarray:
-        """Embeddings of ``texts``, (texts, dimensions), float32, of length 1.
+        """Embeddings of ``texts``, (texts, dimensions), float32, of length 1, in the order of ``texts``.
 
-        ``on_progress(done, total)`` counts distinct texts. Raises TendrilError for an embedding that is not finite.
+        ``on_progress(done, total)`` counts distinct texts, every few seconds and at the end; the longest come first,
+        so the pace rises. Raises TendrilError for an embedding that is not finite, and as ``BatchedModel.embed`` does.
         """
-        distinct = sorted(set(texts), key=len, reverse=True)
+        positions = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(positions)
         keys = [text_key(text) for text in distinct]
-        space = json.dumps([self._identity, self.prompt(kind)])
         vectors = np.zeros((len(distinct), self._spec.dimensions), dtype=np.float32)
-        done = np.zeros(len(distinct), dtype=bool)
+        stored = np.zeros(len(distinct), dtype=bool)
         if self._store:
-            done, vectors = self._store.load(space, keys, self._spec.dimensions)
-        self.reused += int(done.sum())
-        open_rows = np.flatnonzero(~done)
-        for start in range(0, len(open_rows), _CHUNK):
-            rows = open_rows[start : start + _CHUNK]
-            vectors[rows] = self._encode_new([distinct[row] for row in rows], kind)
-            if self._store:
-                self._store.add(space, [keys[row] for row in rows], vectors[rows])
-            self.encoded += len(rows)
-            if on_progress:
-                on_progress(int(done.sum()) + start + len(rows), len(distinct))
-        positions = {text: row for row, text in enumerate(distinct)}
+            stored, vectors = self._store.load(self._space(kind), keys, self._spec.dimensions)
+        self.reused += int(stored.sum())
+        missing = np.flatnonzero(~stored)
+        fresh: list[int] = []  # encoded, not yet stored
+        done, kept_at, told_at = int(stored.sum()), time.monotonic(), time.monotonic()
+        for rows, embedded in self._batched.embed([distinct[row] for row in missing], self.prompt(kind), kind):
+            places = missing[rows]
+            self._require_finite(embedded, [keys[row] for row in places])
+            vectors[places] = embedded
+            fresh.extend(places.tolist())
+            done += len(places)
+            now = time.monotonic()
+            if len(fresh) >= _SHARD_TEXTS or now - kept_at >= _SHARD_SECONDS or done == len(distinct):
+                self._keep(kind, [keys[row] for row in fresh], vectors[fresh])
+                fresh, kept_at = [], now
+            if on_progress and (now - told_at >= _TOLD_SECONDS or done == len(distinct)):
+                on_progress(done, len(distinct))
+                told_at = now
         return vectors[[positions[text] for text in texts]] if texts else vectors
 
     def truncated(self, texts: Sequence[str], kind: Kind) -> int:
         """How many of the distinct texts are longer, prompt and special tokens included, than the model reads."""
-        inputs = [self.prompt(kind) + text for text in sorted(set(texts))]
-        if not inputs:
-            return 0
-        lengths = [len(ids) for ids in self._model.tokenizer(inputs, truncation=False, verbose=False)["input_ids"]]
-        return sum(length > self._spec.max_length for length in lengths)
+        inputs = [self.prompt(kind) + text for text in dict.fromkeys(texts)]
+        return sum(length > self._spec.max_length for length in token_lengths(self._model.tokenizer, inputs))
 
-    def _encode_new(self, texts: list[str], kind: Kind) -> np.ndarray:
-        encoded = self._model.encode(
-            texts,
-            prompt=self.prompt(kind),
-            batch_size=self._batch_size,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        result = np.asarray(encoded, dtype=np.float32)
-        if not np.isfinite(result).all():
-            row = int(np.flatnonzero(~np.isfinite(result).all(axis=1))[0])
-            raise TendrilError(f"{self._spec.base} gave an embedding that is not finite, for: {texts[row][:80]!r}")
-        return result
+    def _space(self, kind: Kind) -> str:
+        # Vectors computed in bf16 are others than those of the same weights in float32.
+        return json.dumps([self._identity, self.prompt(kind)] + ["bf16"] * self._batched.bf16)
+
+    def _keep(self, kind: Kind, keys: list[bytes], vectors: np.ndarray) -> None:
+        self.encoded += len(keys)
+        if self._store:
+            self._store.add(self._space(kind), keys, vectors)
+
+    def _require_finite(self, vectors: np.ndarray, keys: list[bytes]) -> None:
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            key = keys[int(np.flatnonzero(~finite)[0])].hex()
+            raise TendrilError(
+                f"{self._spec.base} gave an embedding that is not finite, for the text of SHA-256 {key}: its weights "
+                "are damaged, or they overflow in this precision"
+            )
 
 
 def load_encoder(
@@ -103,13 +115,13 @@ def load_encoder(
     *,
     store: EmbeddingStore | None = None,
     device: str | None = None,
-    batch_size: int = 32,
+    bf16: bool = False,
 ) -> Encoder:
     """The base model, or the fine-tuned one in folder ``weights``, ready to encode; see ``load_model`` for errors."""
     if weights is None and not is_pinned(spec):
         _LOG.warning("%s has no pinned revision: its embeddings are not stored", spec.base)
         store = None  # a stored vector must be traceable to the weights that gave it
-    return Encoder(load_model(spec, weights, device), spec, model_identity(spec, weights), store, batch_size)
+    return Encoder(load_model(spec, weights, device), spec, model_identity(spec, weights), store, bf16=bf16)
 
 
 def rank_dense(

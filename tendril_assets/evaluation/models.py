@@ -1,52 +1,95 @@
 """Base and fine-tuned models on this machine: where they are, what names them, how they are loaded.
 
-sentence-transformers and torch are imported when a model is loaded, never before.
+Nothing is fetched: a base of the hub is looked for in the hub's cache, and where it is missing the error says which
+command fetches it. So a job on a machine without a network behaves as anywhere else, and no run begins with a download
+nobody asked for. sentence-transformers and torch are imported when a model is loaded, never before.
 """
 
-import hashlib
 import importlib.util
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from tendril_assets.errors import TendrilError
-from tendril_assets.files import file_hash
+from tendril_assets.evaluation.model_files import (
+    MODULES,
+    WEIGHTS,
+    check_folder,
+    folder_hash,
+    model_folders,
+    own_code,
+    weights_hash,
+)
+from tendril_assets.hub_cache import NEVER_READ, cache_folder, cached_snapshot, fetch_command
 from tendril_assets.spec import ModelSpec
+from tendril_assets.spec_base import is_commit
 
 ENCODER_VERSION = "1"
-WEIGHTS = "model.safetensors"
-
 _PACKAGE = "package:"
 
 
-def model_source(spec: ModelSpec) -> Path | str:
-    """Where the base model is: a folder (checked against ``sha256`` where given), or a hub id as it stands.
+class Base(NamedTuple):
+    """A base model on this machine. ``commit`` is that of a snapshot in the hub's cache."""
+
+    kind: Literal["package", "folder", "hub"]
+    folder: Path
+    commit: str | None = None
+
+
+def model_source(spec: ModelSpec) -> Path:
+    """The folder of the base model, fit to be loaded and checked against ``sha256`` where given.
 
     ``package:<import name>`` is the model folder that an installed package carries; it is found without importing the
-    package. A hub id is returned unchanged; ``revision`` and the check of its weights follow when it is loaded.
-    Raises TendrilError for a package or folder without weights, and for weights of another hash.
+    package. A hub id is the snapshot of its revision in the hub's cache.
+    Raises TendrilError for a base that is not on this machine, is not complete, would have to be unpickled, would run code
+    that is not trusted or not pinned, or has weights of another hash.
     """
-    folder = _base_folder(spec)
-    if folder is None:
-        return spec.base
-    weights = folder / WEIGHTS
-    if not weights.is_file():
-        raise TendrilError(f"base model {spec.base!r}: there is no {WEIGHTS} in {folder}")
-    _check_weights(spec, weights)
+    folder = find_base(spec).folder
+    check_folder(folder, spec.base, runs_code=spec.trust_remote_code)
+    if spec.sha256 and (actual := weights_hash(folder)) != spec.sha256.lower():
+        raise TendrilError(
+            f"the weights of {spec.base} in {folder} have SHA-256 {actual}, the specification says {spec.sha256}: these are "
+            "other weights; install the right ones, or correct sha256"
+        )
     return folder
+
+
+def find_base(spec: ModelSpec) -> Base:
+    """Where the base is, without looking into it. Raises TendrilError where it is not on this machine."""
+    if spec.base.startswith(_PACKAGE):
+        return Base("package", _package_folder(spec.base.removeprefix(_PACKAGE)))
+    if (folder := _local_folder(spec.base)) is not None:
+        return Base("folder", folder)
+    snapshot = cached_snapshot(spec.base, spec.revision)
+    if snapshot is None:
+        raise TendrilError(
+            f"the base model {spec.base!r} (revision {spec.revision or 'not given'}) is not in the hub's cache "
+            f"{cache_folder()}, and nothing is fetched during a run. Fetch it once: {fetch(spec)} (or set HF_HOME to the cache "
+            "that holds it, or base to a local folder)"
+        )
+    return Base("hub", snapshot, snapshot.name)
+
+
+def is_hub_id(spec: ModelSpec) -> bool:
+    """Whether the base is named by its id on the hub: neither a package nor the path of a folder."""
+    return not spec.base.startswith(_PACKAGE) and _local_folder(spec.base) is None
+
+
+def fetch(spec: ModelSpec) -> str:
+    """The command that fetches a base of the hub, without files that are never read."""
+    return fetch_command(spec.base, spec.revision, leave_out=NEVER_READ)
 
 
 def model_identity(spec: ModelSpec, weights: Path | None = None) -> str:
     """Names everything an embedding depends on but prompt and text: weights, pooling, length, width, code version.
 
     ``weights`` is the folder of a fine-tuned model; without it the base is meant. Folders are named by their content,
-    hub ids by their revision. Hashing reads the folder once.
+    hub ids by their commit: the one that pins them, else the one in the hub's cache. Hashing reads a folder once.
+    Raises TendrilError for a base that is not pinned and not on this machine: nobody could say which one it is.
     """
-    source = weights or model_source(spec)
-    content = folder_hash(source) if isinstance(source, Path) else f"{source}@{spec.revision or 'unpinned'}"
     named = {
         "version": ENCODER_VERSION,
-        "content": content,
+        "content": folder_hash(weights) if weights else _hub_name(spec) or folder_hash(model_source(spec)),
         "pooling": spec.pooling,
         "max_length": spec.max_length,
         "dimensions": spec.dimensions,
@@ -54,69 +97,81 @@ def model_identity(spec: ModelSpec, weights: Path | None = None) -> str:
     return json.dumps(named, sort_keys=True)
 
 
+def weights_name(spec: ModelSpec, weights: Path | None = None) -> str:
+    """What ranks, in one word: SHA-256 of the weights in a folder, or hub id and commit of a base of the hub.
+
+    Raises TendrilError as ``model_identity`` does.
+    """
+    if weights is None and (name := _hub_name(spec)) is not None:
+        return name
+    return str(weights_hash(weights or model_source(spec)))
+
+
+def _hub_name(spec: ModelSpec) -> str | None:
+    """Hub id and commit; None for a base that is a folder of its own. A pinned base need not be on this machine."""
+    if not is_hub_id(spec):
+        return None
+    if is_commit(spec.revision):
+        return f"{spec.base}@{spec.revision}"
+    return f"{spec.base}@unpinned-{find_base(spec).commit}"
+
+
 def is_pinned(spec: ModelSpec) -> bool:
-    """Whether the base is known by content or revision, so that what it gave may be used again later."""
-    return bool(spec.revision) or _base_folder(spec) is not None
-
-
-def folder_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder's files, the card (README.md) left out."""
-    digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "README.md"):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
-    return digest.hexdigest()
+    """Whether the base is known by content or by a commit in full, so that what it gave may be used again later."""
+    return is_commit(spec.revision) or not is_hub_id(spec)
 
 
 def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None = None) -> Any:
-    """A ``SentenceTransformer`` in float32 with the maximum length, prompts and width of the specification.
+    """A ``SentenceTransformer`` in float32 that embeds as the specification says, however the base was saved.
 
-    ``weights`` is the folder of a fine-tuned model; without it the base is loaded. Raises TendrilError where the
-    model pools, measures or limits otherwise than the specification says, and where hub weights have another hash.
+    Its prompts, maximum length, width and pooling are the specification's; its embeddings have length 1; saved, it is all
+    that for whoever loads it. ``weights`` is the folder of a fine-tuned model; without it the base is loaded. Only
+    safetensors are read, and nothing is asked of the network. Raises TendrilError as ``model_source`` does, for a model
+    that cannot be loaded, and where the model pools, measures or limits otherwise than the specification says.
     """
+    if weights is not None:
+        check_folder(weights, str(weights), runs_code=spec.trust_remote_code)
+    folder = weights or model_source(spec)
+
     import torch
+    from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
     from transformers.utils import logging as transformers_logging
+
+    from tendril_assets.evaluation.model_shape import default_modules, fit_to
 
     # Loading is over in a moment; its bar would be drawn over the run's own progress.
     transformers_logging.disable_progress_bar()
-    source = weights or model_source(spec)
-    if isinstance(source, str) and spec.sha256:
-        from huggingface_hub import hf_hub_download
-
-        _check_weights(spec, Path(hf_hub_download(source, WEIGHTS, revision=spec.revision)))
-    model = SentenceTransformer(
-        str(source),
-        device=device,
-        revision=spec.revision if isinstance(source, str) else None,
-        local_files_only=isinstance(source, Path),
-        trust_remote_code=spec.trust_remote_code,
-        prompts={"query": spec.query_prompt, "document": spec.document_prompt},
-        model_kwargs={"dtype": torch.float32},
-    )
-    modes = {module.pooling_mode for module in model if isinstance(module, Pooling)}
-    if modes and modes != {spec.pooling}:
-        raise TendrilError(
-            f"{spec.base} pools by {sorted(modes)}, the specification says {spec.pooling!r}: set pooling"
-        )
-    width = model.get_embedding_dimension()
-    if width is not None and width < spec.dimensions:
-        raise TendrilError(f"{spec.base} gives {width} dimensions, the specification says {spec.dimensions}")
-    model.truncate_dim = spec.dimensions if width is None or width > spec.dimensions else None
-    limit = getattr(getattr(model.transformers_model, "config", None), "max_position_embeddings", None)
-    if limit is not None and spec.max_length > limit:
-        raise TendrilError(f"{spec.base} reads at most {limit} tokens, the specification says {spec.max_length}")
-    model.max_seq_length = spec.max_length
+    arguments = {"dtype": torch.float32, "use_safetensors": True}
+    try:
+        if (folder / MODULES).is_file():
+            model = SentenceTransformer(
+                str(folder),
+                device=device,
+                local_files_only=True,
+                trust_remote_code=spec.trust_remote_code,
+                model_kwargs=arguments,
+            )
+        else:
+            model = SentenceTransformer(
+                modules=default_modules(folder, spec, arguments),
+                device=device,
+                trust_remote_code=spec.trust_remote_code,
+            )
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        if (code := own_code(folder)) and not spec.trust_remote_code:
+            raise TendrilError(
+                f"{spec.base} needs code that came with it ({', '.join(code)}): read it, then set trust_remote_code: true and "
+                "revision to the commit you have read"
+            ) from error
+        raise TendrilError(f"{spec.base} cannot be loaded from {folder}: {error}") from error
+    fit_to(model, spec)
     return model
 
 
-def _base_folder(spec: ModelSpec) -> Path | None:
-    """Folder of the base, or None for a hub id."""
-    if spec.base.startswith(_PACKAGE):
-        return _package_folder(spec.base.removeprefix(_PACKAGE))
-    if Path(spec.base).is_absolute() or spec.base.startswith("."):
-        return Path(spec.base)
-    return None
+def _local_folder(base: str) -> Path | None:
+    """The folder a base names by its path, or None for a hub id: an absolute path, or one that begins with a dot."""
+    return Path(base) if Path(base).is_absolute() or base.startswith(".") else None
 
 
 def _package_folder(name: str) -> Path:
@@ -125,16 +180,7 @@ def _package_folder(name: str) -> Path:
         raise TendrilError(
             f"the package {name!r} that carries the base model is not installed: see the extra 'sandbox'"
         )
-    roots = [Path(location) for location in found.submodule_search_locations]
-    folders = sorted({weights.parent for root in roots for weights in root.rglob(WEIGHTS)})
+    folders = sorted({folder for root in found.submodule_search_locations for folder in model_folders(Path(root))})
     if len(folders) != 1:
         raise TendrilError(f"the package {name!r} carries {len(folders)} model folders with {WEIGHTS}, one is needed")
     return folders[0]
-
-
-def _check_weights(spec: ModelSpec, weights: Path) -> None:
-    if spec.sha256 and (actual := file_hash(weights)) != spec.sha256.lower():
-        raise TendrilError(
-            f"{WEIGHTS} of {spec.base} has SHA-256 {actual}, the specification says {spec.sha256}: these are other "
-            "weights; install the right ones, or correct sha256"
-        )

@@ -19,6 +19,7 @@ from tendril_assets.release.svg import (
 _GUTTER_FROM = 520
 _ROW = 27
 _LEFT, _RIGHT = 4, 10
+_TICK = "0.000"
 
 
 @dataclass(frozen=True)
@@ -121,23 +122,29 @@ def lines(
     *,
     x_title: str,
     ring: tuple[float, float, str] | None = None,
+    guide: float | None = None,
+    x_range: tuple[float, float] | None = None,
+    room: str = "",
     height: int = 240,
 ) -> str:
     """Lines over a shared x; names stand at the line ends, or above the picture where it is narrow.
 
-    ``ring`` marks one point (x, y, text).
+    ``ring`` marks one point (x, y, text), ``guide`` one x. ``x_range`` holds the x of another picture too, and ``room`` is
+    the longest name of that one, so that both pictures can be read one below the other.
     """
     canvas = Canvas(width)
     wide = width >= _GUTTER_FROM
     xs = [x for s in series for x, _ in s.points]
     ys = [y for s in series for _, y in s.points]
     top = 12.0 if wide else _legend(canvas, series)
-    names = max(text_width(s.name) for s in series) + 14 if wide else _RIGHT
+    names = max(text_width(name) for name in (room, *(s.name for s in series))) + 14 if wide else _RIGHT
     low, high = nice_bounds(min(ys), max(ys), 5)
     up = Scale(low, high, top + height, top)
     ticks = up.ticks(5)
-    left = max(text_width(tick_text(t, ticks)) for t in ticks) + 8
-    across = Scale(min(xs), max(xs), left + 4, width - names)
+    # Pictures that share an x range share the room for their y ticks too.
+    left = max(text_width(text) for text in (_TICK if x_range else "", *(tick_text(t, ticks) for t in ticks))) + 8
+    ends = x_range or (min(xs), max(xs))
+    across = Scale(*ends, left + 4, width - names)
     for tick in ticks:
         canvas.line(left, up(tick), width - names, up(tick), "grid")
         canvas.text(left - 6, up(tick) + 4.5, tick_text(tick, ticks), "t tick", "end")
@@ -147,6 +154,8 @@ def lines(
     canvas.text((left + width - names) / 2, top + height + 36, x_title, "t muted", "middle")
     for one in series:
         canvas.polyline([(across(x), up(y)) for x, y in one.points], one.css)
+    if guide is not None:
+        canvas.line(across(guide), top, across(guide), top + height, "guide")
     if ring:
         _ring(canvas, across(ring[0]), up(ring[1]), ring[2], (left, top, width - names, top + height))
     if wide:

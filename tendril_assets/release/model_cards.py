@@ -1,181 +1,187 @@
-"""Model cards: one per fine-tuned model, every figure from the tables."""
+"""Model cards: one per fine-tuned model, every figure from the tables, the specification or the weights' own folder.
+
+The parts with rules of their own lie apart: ``model_inputs`` (what must agree), ``model_results``, ``model_licence``,
+``model_training``, ``model_front`` and ``citations``. ``model_folder`` puts the card beside the weights.
+"""
 
 import json
-from typing import NamedTuple
 
 import polars as pl
 
-from tendril_assets.errors import ExportInvariantError
+from tendril_assets.evaluation.aggregate import ALL
+from tendril_assets.release.citations import bibtex
+from tendril_assets.release.model_front import model_front_matter
+from tendril_assets.release.model_inputs import CardModel, ModelInputs, card_model
+from tendril_assets.release.model_licence import banner, licence_section
+from tendril_assets.release.model_results import collection_name, own_scores, results
+from tendril_assets.release.model_training import by_subset, training
+from tendril_assets.release.weights import WeightsFolder
 from tendril_assets.release.wording import (
     figure,
     interval,
     listed,
-    markdown_table,
     named,
-    p_value,
     plural,
-    signed,
-    system_name,
+    share,
+    spread,
 )
-from tendril_assets.spec import CollectionSpec, ModelSpec
+from tendril_assets.training.validation import BALANCED
 
-HEADLINE = ("ndcg@10", "recall@10", "recall@100", "mrr@10")
-
-
-class ModelInputs(NamedTuple):
-    """Tables a model card is written from: trained_models, system_scores, comparisons, and the query training_use."""
-
-    spec: CollectionSpec
-    trained: pl.DataFrame
-    scores: pl.DataFrame
-    comparisons: pl.DataFrame
-    training_use: pl.DataFrame
-    sandbox: bool
+_SANDBOX = (
+    "> **Sandbox model.** Trained on sample data: it shows the pipeline, not a result, and must not be published."
+)
 
 
-def model_card(model: str, inputs: ModelInputs) -> str:
-    """README.md of one fine-tuned model.
+def model_card(model: str, inputs: ModelInputs, folder: WeightsFolder) -> str:
+    """README.md of one fine-tuned model whose weights lie in ``folder``.
 
     Raises:
         KeyError: a model that the specification does not name.
-        ExportInvariantError: it was trained on another number of examples than the table of examples holds now.
+        ExportInvariantError: tables, specification and weights do not speak of the same model (``card_model``).
     """
-    entry = inputs.spec.models[model]
-    row = inputs.trained.filter(pl.col("model") == model).row(0, named=True)
-    used = int(inputs.training_use.filter(pl.col("fate") == "used")["examples"].sum())
-    if row["examples"] != used:
-        raise ExportInvariantError(
-            f"model {model} was trained on {row['examples']:,} examples, training_examples now marks {used:,} as used: "
-            "train it again, or its card would describe other data"
-        )
+    return write_card(card_model(model, inputs, folder), inputs)
+
+
+def write_card(known: CardModel, inputs: ModelInputs) -> str:
+    """The card of a model that ``card_model`` has found consistent."""
     sections = [
-        f"# {inputs.spec.release.title}: {model}",
-        "> **Sandbox model.** Trained on sample data: it shows the pipeline, not a result." if inputs.sandbox else "",
-        f"A fine-tuned version of `{entry.base}`" + (f" (revision `{entry.revision}`)" if entry.revision else "") + ".",
+        f"# {inputs.spec.release.published_model(known.name).title}",
+        _SANDBOX if inputs.sandbox else "",
+        _opening(known, inputs),
+        banner(known.entry.licence),
         "## Usage",
-        _usage(model, entry),
+        _usage(known, inputs),
         "## Results",
-        _results(model, inputs),
+        results(known, inputs),
+        "### Validation",
+        _validation(known, inputs),
         "## Training",
-        _training(row, entry, inputs),
+        training(known, inputs),
         "## Limitations",
-        _limitations(inputs.spec),
+        _limitations(known, inputs),
         "## Licence",
-        f"`{entry.licence}`, the licence of the base model.",
+        licence_section(known),
+        "## Citation",
+        f"```bibtex\n{bibtex(inputs.spec)}\n```",
     ]
-    return _front(model, entry, inputs.spec) + "\n" + "\n\n".join(s for s in sections if s) + "\n"
+    return model_front_matter(known, inputs) + "\n" + "\n\n".join(s for s in sections if s) + "\n"
 
 
-def _front(model: str, entry: ModelSpec, spec: CollectionSpec) -> str:
-    base = "" if entry.base.startswith("package:") else f"base_model: {entry.base}\n"
-    return (
-        "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\nlanguage: "
-        f"{spec.release.language}\n"
-        f"license: {entry.licence.lower()}\n{base}datasets:\n- {spec.release.name}\n---\n"
+def _opening(known: CardModel, inputs: ModelInputs) -> str:
+    base = known.entry.base
+    link = f"[{base}](https://huggingface.co/{base})" if known.from_hub else f"`{base.removeprefix('package:')}`"
+    revision = f" (revision `{known.row['revision']}`)" if known.row["revision"] else ""
+    purpose = f" for {inputs.spec.release.purpose}" if inputs.spec.release.purpose else ""
+    kept = (
+        " No step of the fine-tuning ranked the validation groups better than the base: the weights are the base's own."
+        if known.row["best_step"] == 0
+        else ""
     )
+    return f"A fine-tuned version of {link}{revision}{purpose}. {inputs.spec.release.queries}".rstrip() + kept
 
 
-def _usage(model: str, entry: ModelSpec) -> str:
-    def prompt(text: str) -> str:
-        return f"adds the prompt `{text}`" if text else "adds no prompt"
-
+def _usage(known: CardModel, inputs: ModelInputs) -> str:
+    release, entry, folder = inputs.spec.release, known.entry, known.folder
+    example = release.example
+    query, passage = (example.query, example.passage) if example else ("...", "...")
+    cut = folder.width is not None and folder.width > entry.dimensions
+    name = json.dumps(release.hub_id(release.published_model(known.name).name))
+    options = (f", truncate_dim={entry.dimensions}" if cut else "") + (
+        ", trust_remote_code=True" if entry.trust_remote_code else ""
+    )
     code = (
         "```python\nfrom sentence_transformers import SentenceTransformer\n\n"
-        f'model = SentenceTransformer("{model}")\nqueries = model.encode_query(["..."])\n'
-        'passages = model.encode_document(["..."])\nscores = model.similarity(queries, passages)\n```'
+        f"model = SentenceTransformer({name}{options})\n"
+        f"queries = model.encode_query([{json.dumps(query, ensure_ascii=False)}])\n"
+        f"passages = model.encode_document([{json.dumps(passage, ensure_ascii=False)}])\n"
+        "scores = model.similarity(queries, passages)\n```"
     )
-    text = (
-        f"`encode_query` {prompt(entry.query_prompt)}, `encode_document` {prompt(entry.document_prompt)}. "
-        "Embeddings use "
-        f"{entry.pooling} pooling and have {entry.dimensions:,} dimensions; compare them by cosine. Inputs are cut at "
-        f"{entry.max_length:,} tokens."
-    )
-    return f"{code}\n\n{text}"
-
-
-def _results(model: str, inputs: ModelInputs) -> str:
-    scores = inputs.scores.filter(pl.col("level") == "all")
-    measures = [m for m in HEADLINE if m in set(scores["measure"])]
-    systems = [s for s in ("bm25", f"{model}_base", f"{model}_tuned") if s in set(scores["system"])]
-    if not measures or f"{model}_tuned" not in systems:
-        return "The model has not been evaluated on the test collection yet."
-    rows = []
-    for system in systems:
-        cells = []
-        for measure in measures:
-            found = scores.filter((pl.col("system") == system) & (pl.col("measure") == measure))
-            r = found.row(0, named=True) if found.height else {"value": None, "low": None, "high": None}
-            cells.append(f"{figure(r['value'])} {interval(r['low'], r['high'])}".strip())
-        rows.append((system_name(system), *cells))
-    head = scores.filter((pl.col("system") == f"{model}_tuned") & (pl.col("measure") == measures[0])).row(0, named=True)
-    text = (
-        f"External test collection, {plural(head['groups'], inputs.spec.group)}, "
-        f"{head['queries']:,} pairs of query and {inputs.spec.group} "
-        f"with a relevant passage ({head['excluded']:,} without one are left out). Scores are macro means over "
-        f"{inputs.spec.group}s; {inputs.spec.evaluation.confidence:.0%} intervals come from "
-        f"{inputs.spec.evaluation.resamples:,} resamples of "
-        f"{inputs.spec.group}s."
-    )
-    table = markdown_table(("System", *(named(m) for m in measures)), rows)
-    return "\n\n".join([text, table, *_differences(model, inputs, measures[0])])
-
-
-def _differences(model: str, inputs: ModelInputs, measure: str) -> list[str]:
-    rows = inputs.comparisons.filter(
-        (pl.col("system") == f"{model}_tuned") & (pl.col("level") == "all") & (pl.col("measure") == measure)
-    )
-    return [
-        f"Against {system_name(r['baseline'])}: {signed(r['difference'])} {named(measure)} "
-        f"{interval(r['low'], r['high'], sign=True)} in a two-sided "
-        f"paired bootstrap over {inputs.spec.group}s (p {_relation(r['p_holm'])} after Holm's correction over the "
-        "fine-tuned models)."
-        for r in rows.iter_rows(named=True)
+    length = "are L2-normalised" if folder.normalised and not cut else "are not normalised (compare them by cosine)"
+    pooling = {"cls": "CLS", "lasttoken": "last-token"}.get(entry.pooling, entry.pooling)
+    query_prompt, document_prompt = entry.query_prompt, entry.document_prompt
+    asked = f"adds the prompt {_quoted(query_prompt)}" if query_prompt else "adds no prompt"
+    read = f"`encode_document` adds {_quoted(document_prompt)}" if document_prompt else "documents get no prompt"
+    said = [
+        f"`encode_query` {asked}; {read}.",
+        f"Embeddings use {pooling} pooling, {length} and have {entry.dimensions:,} dimensions, and inputs are cut at "
+        f"{entry.max_length:,} tokens. The model has {known.row['parameters']:,} parameters.",
+        _matryoshka(entry.matryoshka),
     ]
+    return f"{code}\n\n{' '.join(s for s in said if s)}"
 
 
-def _relation(p: float | None) -> str:
-    text = p_value(p)
-    return text if text.startswith("<") else f"= {text}" if p is not None else "undefined"
+def _quoted(prompt: str) -> str:
+    """A prompt as code on one line; line ends are shown as such."""
+    return "`" + prompt.replace("\n", "\\n") + "`"
 
 
-def _training(row: dict, entry: ModelSpec, inputs: ModelInputs) -> str:
-    recipe = inputs.spec.training
-    use = inputs.training_use
-    used = use.filter(pl.col("fate") == "used")
-    levels = listed([f"{r['examples']:,} {named(r['level']).lower()}" for r in used.iter_rows(named=True)])
-    available = int(use.filter(pl.col("fate").is_in(["used", "balance"]))["examples"].sum())
-    versions = listed([f"{name} {version}" for name, version in sorted(json.loads(row["versions"]).items())])
-    steps = [
-        f"**Data.** {plural(row['examples'], 'example')} of {available:,} available ({levels}): a query, a "
-        "passage of grade "
-        f"{recipe.positive_grade} and {recipe.n_negatives} hard negatives of grade 0 from the same "
-        f"{inputs.spec.group}, "
-        f"{recipe.same_document_negatives} of them from the positive's document where there are enough.",
-        f"**Loss.** InfoNCE over the positive and its own {recipe.n_negatives} negatives; cosine similarity times "
-        f"{recipe.scale:g}.",
-        f"**Hyperparameters.** Learning rate {recipe.learning_rate:g} with linear decay and "
-        f"{recipe.warmup_share:.0%} warm-up, AdamW "
-        f"with weight decay {recipe.weight_decay:g}, effective batch {recipe.effective_batch} ({entry.batch} x "
-        f"{recipe.effective_batch // entry.batch}), at most {plural(recipe.max_epochs, 'epoch')}, seed "
-        f"{inputs.spec.seed}. Evaluated every "
-        f"{plural(recipe.evaluate_every, 'step')}; step {row['best_step']} of {row['steps']} was kept.",
-        f"**Validation.** Balanced nDCG@10 (mean over levels) went from {figure(row['base_value'])} to "
-        f"{figure(row['best_value'])} on the "
-        f"held-out {inputs.spec.group}s.",
-        f"**Inputs cut** at {entry.max_length:,} tokens: {row['truncated_inputs']:,}.",
-        f"**Software.** {versions}.",
+def _matryoshka(widths: tuple[int, ...]) -> str:
+    if not widths:
+        return ""
+    to = listed([f"{width:,}" for width in sorted(widths, reverse=True)], "or")
+    return (
+        f"Cutting embeddings to {to} dimensions (Matryoshka) was supported by the base model; it was not evaluated after "
+        "fine-tuning."
+    )
+
+
+def _validation(known: CardModel, inputs: ModelInputs) -> str:
+    row, group = known.row, inputs.spec.group
+    held_out = listed([f"{v['groups']:,} for {named(k).lower()}" for k, v in by_subset(known, inputs)])
+    change = f"went from {figure(row['base_value'])} (base) to {figure(row['best_value'])}"
+    if row["best_step"] == 0:
+        change = f"is {figure(row['best_value'])}, as of the base"
+    return (
+        f"On the held-out validation {group}s ({held_out}), balanced {named(BALANCED.removeprefix('balanced_'))} (the mean "
+        f"over {listed([named(s).lower() for s in inputs.spec.subsets])}, each a macro mean over {group}s) {change}."
+    )
+
+
+def _limitations(known: CardModel, inputs: ModelInputs) -> str:
+    spec, row = inputs.spec, known.row
+    scope = f"its own {spec.group}" if spec.evaluation.scope == "group" else "the collection it was judged in"
+    groups = own_scores(known, inputs).filter((pl.col("system") == known.tuned_system) & (pl.col("level") == ALL))
+    tested = (
+        f"{collection_name(inputs)[:1].upper()}{collection_name(inputs)[1:]} has {plural(groups['groups'][0], spec.group)}, "
+        if groups.height
+        else ""
+    )
+    held_out = listed([f"{v['groups']:,} ({named(k).lower()})" for k, v in by_subset(known, inputs)])
+    points = [
+        f"**One language.** Queries and most passages are in one language (`{spec.release.language}`); how the model does in "
+        "others was not evaluated.",
+        f"**Noisy labels.** {_noise(inputs)}",
+        f"**Evaluated narrowly.** Queries ranked the passages of {scope}; searching anything larger was not evaluated.",
+        f"**Few {spec.group}s, one run.** {tested}{'the' if tested else 'The'} validation set {held_out}. The intervals hold "
+        f"for another draw of {spec.group}s, not for another training: there was one, with seed {known.seed}.",
+        f"**Cut inputs.** {share(row['truncated_inputs'], row['inputs'])} of the inputs of training and validation were cut."
+        if row["truncated_inputs"]
+        else "",
+        "**Not a decision tool.** Rankings say where a document may address a topic. They are no assessment of a document or "
+        "of a person, and must not be used for automated decisions.",
     ]
-    return "\n".join(f"- {s}" for s in steps)
+    return "\n".join(f"- {p}" for p in points if p)
 
 
-def _limitations(spec: CollectionSpec) -> str:
-    return "\n".join(
+def _noise(inputs: ModelInputs) -> str:
+    """The judge's agreement with people by level, as the data card has it."""
+    rows = inputs.agreement.filter(
+        pl.col("in_use")
+        & (pl.col("raters") == "judge_vs_curated")
+        & (pl.col("statistic") == "kappa")
+        & (pl.col("scale") == "graded")
+        & pl.col("level").is_in(inputs.spec.subsets)
+        & pl.col("value").is_not_null()
+    )
+    if rows.is_empty():
+        return "Training labels come from an LLM judge that was not measured against human annotators."
+    each = listed(
         [
-            f"- **One language.** Trained on queries in `{spec.release.language}`; other languages were not evaluated.",
-            "- **Noisy labels.** The training labels come from an LLM judge; the data card gives its agreement "
-            "with humans.",
-            "- **Not a decision tool.** A ranking says where a document may address a topic. It is no assessment "
-            "of a document or "
-            "of a person, and must not decide anything by itself.",
+            f"{named(r['level']).lower()} {figure(r['value'], 2)} {interval(r['low'], r['high'], 2)}".strip()
+            for r in rows.sort("level").iter_rows(named=True)
         ]
+    )
+    return (
+        f"Training labels come from an LLM judge whose agreement with human labels is {named('kappa')} "
+        f"{spread(rows['value'].to_list(), 2)} on the {named('graded')} scale ({each})."
     )

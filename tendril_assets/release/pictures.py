@@ -12,6 +12,8 @@ from tendril_assets.release.wording import certainty, figure, interval, named, p
 
 _GRADE_CSS = {0: "c-grade0", 1: "c-grade1", 2: "c-grade2"}
 _GRADE_NAMES = {0: "0 not relevant", 1: "1 partially relevant", 2: "2 relevant"}
+# A running mean takes a twentieth of the run.
+_MEANS, _SHORTEST_MEAN = 20, 5
 _CURVES = ("l-blue", "l-orange dash", "l-green dot", "l-purple dash")
 
 
@@ -100,22 +102,51 @@ def learning_curve(model: str, curves: pl.DataFrame, best_step: int, best_value:
         series.append(Line(_curve_name(measure), points, _CURVES[i % len(_CURVES)]))
     if not series:
         return None
+    last = float(curves.select(pl.col("step").max()).item())
     ring = (best_step, best_value, f"kept: step {best_step}, {figure(best_value)}")
     return Picture.drawn(
         f"{model}: nDCG@10 on the validation groups; step 0 is the base model",
-        lambda w: lines(series, w, f"Validation nDCG@10 of {model} by step", x_title="optimiser step", ring=ring),
+        lambda w: lines(
+            series,
+            w,
+            f"Validation nDCG@10 of {model} by step",
+            x_title="optimiser step",
+            ring=ring,
+            x_range=(0.0, last),
+        ),
     )
 
 
-def loss_curve(model: str, curves: pl.DataFrame) -> Picture | None:
-    """Training loss by step. ``curves``: table learning_curves of one model."""
-    points = curves.filter(pl.col("measure") == "loss").sort("step").select("step", "value").rows()
-    if not points:
+def loss_curve(model: str, curves: pl.DataFrame, best_step: int) -> Picture | None:
+    """Training loss by step, below the validation curve on the same axis. ``curves``: table learning_curves of one model.
+
+    A long run's loss is noise from step to step: its running mean is drawn over it.
+    """
+    loss = curves.filter(pl.col("measure") == "loss").sort("step")
+    if loss.is_empty():
         return None
-    series = [Line("loss", points, "l-blue")]
+    points = loss.select("step", "value").rows()
+    window = len(points) // _MEANS
+    smooth = window >= _SHORTEST_MEAN
+    series = [Line("loss", points, "l-blue thin" if smooth else "l-blue")]
+    if smooth:
+        mean = loss.select("step", pl.col("value").rolling_mean(window, min_samples=1, center=True)).rows()
+        series.append(Line(f"mean of {window} steps", mean, "l-orange"))
+    measured = curves.filter(pl.col("measure").str.contains("ndcg"))["measure"].unique()
+    room = max((_curve_name(m) for m in measured), key=len, default="")
+    last = max(float(points[-1][0]), float(best_step))
     return Picture.drawn(
-        f"{model}: training loss",
-        lambda w: lines(series, w, f"Training loss of {model} by step", x_title="optimiser step", height=130),
+        f"{model}: training loss; the dotted line is the step whose weights were kept",
+        lambda w: lines(
+            series,
+            w,
+            f"Training loss of {model} by step",
+            x_title="optimiser step",
+            guide=best_step,
+            x_range=(0.0, last),
+            room=room,
+            height=130,
+        ),
     )
 
 

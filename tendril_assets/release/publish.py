@@ -4,7 +4,6 @@ Everything is written below a hidden folder beside the target, fsynced, loaded o
 renamed. A run that dies leaves the former release as it was and a hidden folder that the next run sweeps.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,14 +17,13 @@ from tendril_assets.release.beir import write_beir
 from tendril_assets.release.cards import CardInputs, dataset_card
 from tendril_assets.release.changelog import changelog, earlier_version
 from tendril_assets.release.figures import Figures
+from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_place, sweep, sync_tree, work_folder
 from tendril_assets.release.front_matter import licence_text
 from tendril_assets.release.huggingface import Rows, read_configs, write_parquet
 from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
 from tendril_assets.release.manifest import damaged_files, read_manifest, same_content, write_manifest
 from tendril_assets.release.verify import require_loadable
 from tendril_assets.spec import CollectionSpec
-
-WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
 
 
 class ReleaseInputs(NamedTuple):
@@ -72,17 +70,17 @@ def write_release(root: Path, inputs: ReleaseInputs, load_check: LoadCheck = req
     version = inputs.spec.release.version
     target = root / version
     root.mkdir(parents=True, exist_ok=True)
-    _sweep(root)
+    sweep(root)
     _require_same_secret(root, inputs)
-    work = root / f".{version}.{os.getpid()}.tmp"
+    work = work_folder(target)
     try:
         manifest = _fill(work, root, inputs)
         outcome = _compare(target, manifest)
         if outcome == UNCHANGED:
             return Release(target, outcome, read_manifest(target))
         load_check(work, manifest["rows"])
-        _sync_tree(work)
-        _set_in_place(work, target)
+        sync_tree(work)
+        set_in_place(work, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return Release(target, outcome, manifest)
@@ -148,55 +146,3 @@ def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
 def _require_same_secret(root: Path, inputs: ReleaseInputs) -> None:
     for folder in sorted(p for p in root.glob("[0-9]*.[0-9]*.[0-9]*") if p.is_dir()):
         require_fingerprint(read_manifest(folder)["key_fingerprint"], inputs.key_fingerprint, f"release {folder}")
-
-
-def _set_in_place(work: Path, target: Path) -> None:
-    """Rename ``work`` to ``target``; a former folder steps aside first, since a full folder cannot be renamed over."""
-    aside = target.with_name(f".{target.name}.{os.getpid()}.old")
-    if target.exists():
-        target.rename(aside)
-    try:
-        work.rename(target)
-    except OSError:
-        if aside.exists():
-            aside.rename(target)
-        raise
-    _sync(target.parent)
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sweep(root: Path) -> None:
-    """Take away what dead runs left; bring back a release that a run died on between its two renames."""
-    for path in root.glob(".*.*"):
-        version, pid, kind = path.name[1:].rsplit(".", 2)
-        if kind not in ("tmp", "old") or not pid.isdecimal() or _alive(int(pid)):
-            continue
-        if kind == "old" and not (root / version).exists():
-            path.rename(root / version)
-        else:
-            shutil.rmtree(path)
-
-
-def _alive(pid: int) -> bool:
-    if pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _sync_tree(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -15,8 +15,15 @@ from tendril_assets.release.figures import Figures
 from tendril_assets.release.judges import choice_as_html, quality_and_price
 from tendril_assets.release.label_quality import declared_acceptance, published_judge
 from tendril_assets.release.markup import block, listing, note, page_table, picture, section
-from tendril_assets.release.report_tables import agreement_table, calls_table, comparison_table, metric_table
-from tendril_assets.release.wording import figure, named, plural, share, usd
+from tendril_assets.release.model_training import fates
+from tendril_assets.release.report_tables import (
+    agreement_table,
+    calls_table,
+    comparison_table,
+    metric_table,
+    training_table,
+)
+from tendril_assets.release.wording import named, plural, share, usd
 from tendril_assets.spec import CollectionSpec
 
 _STYLE = Path(__file__).parent / "report.css"
@@ -197,26 +204,27 @@ def _cost(inputs: ReportInputs) -> str:
 
 
 def _training(inputs: ReportInputs) -> str:
-    trained, curves = inputs.tables["trained_models"], inputs.tables["learning_curves"]
-    parts = []
-    for r in trained.sort("model").iter_rows(named=True):
+    trained, curves = inputs.tables["trained_models"].sort("model"), inputs.tables["learning_curves"]
+    parts = [f"<h3>Models</h3>{training_table(trained)}"] if trained.height else []
+    for r in trained.iter_rows(named=True):
         own = curves.filter(pl.col("model") == r["model"])
-        text = (
-            f"{plural(r['examples'], 'example')}, {plural(r['steps'], 'step')} in {r['seconds'] / 60:,.1f} "
-            "minutes; balanced nDCG@10 on the "
-            f"validation groups went from {figure(r['base_value'])} to {figure(r['best_value'])} at step "
-            f"{r['best_step']:,}. "
-            f"{plural(r['truncated_inputs'], 'input')} cut at the maximum length."
-        )
         curve = pictures.learning_curve(r["model"], own, r["best_step"], r["best_value"])
         parts.append(
-            f"<h3>{escape(r['model'])}</h3><p>{escape(text)}</p>"
+            f"<h3>{escape(r['model'])}</h3>"
             + picture(curve, "This model reported no validation measure.")
-            + picture(pictures.loss_curve(r["model"], own), "This model reported no loss.")
+            + picture(pictures.loss_curve(r["model"], own, r["best_step"]), "This model reported no loss.")
         )
-    use = [(named(level), named(fate), f"{n:,}") for level, fate, n in inputs.figures["training_use"].iter_rows()]
-    examples = page_table(("Level", "Fate of the example", "Examples"), use, left=2) if use else ""
-    return block("" if parts else "No model has been trained yet.", *parts, examples)
+    use = inputs.figures["training_use"]
+    examples = page_table(*fates(use, inputs.spec.subsets)) if use.height else ""
+    lead = (
+        f"The weights with the best balanced nDCG@10 on the held-out {inputs.spec.group}s are kept; balanced is the mean "
+        "over levels. The table gives it for the base and for the weights that were kept."
+    )
+    return block(
+        lead if parts else "No model has been trained yet.",
+        *parts,
+        f"<h3>Possible training examples</h3>{examples}" if examples else "",
+    )
 
 
 def _quality(inputs: ReportInputs) -> str:

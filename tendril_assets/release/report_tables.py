@@ -6,6 +6,7 @@ import polars as pl
 
 from tendril_assets.release.markup import page_table, raw_table
 from tendril_assets.release.wording import certainty, figure, interval, named, p_value, signed, system_name, usd
+from tendril_assets.training.record import EARLY_STOP
 
 
 def agreement_table(agreement: pl.DataFrame, confidence: float) -> str:
@@ -57,6 +58,35 @@ def calls_table(calls: pl.DataFrame) -> str:
         "Out",
     )
     return raw_table(heads, rows, left=2)
+
+
+def training_table(trained: pl.DataFrame) -> str:
+    """One model a row: what was trained on what, how long, and what it gained on the validation groups."""
+    rows = [
+        (
+            f"{escape(r['model'])}<small>{escape(r['base'].removeprefix('package:'))}</small>",
+            figure(r["base_value"]),
+            f"{figure(r['best_value'])}<small>{signed(r['best_value'] - r['base_value'])}</small>",
+            f"{r['best_step']:,}<small>{'the base' if r['best_step'] == 0 else ''}</small>",
+            f"{r['steps']:,}<small>{'stopped early' if r['stop_reason'] == EARLY_STOP else 'to the end'}</small>",
+            f"{r['examples']:,}",
+            f"{r['truncated_inputs']:,}<small>of {r['inputs']:,}</small>",
+            _millions(r["parameters"]),
+            f"{r['seconds'] / 60:,.1f}<small>{escape(_machine(r))}</small>",
+        )
+        for r in trained.iter_rows(named=True)
+    ]
+    heads = ("Model", "Base", "Kept", "Kept step", "Steps", "Examples", "Inputs cut", "Parameters", "Minutes")
+    return raw_table(heads, rows)
+
+
+def _millions(parameters: int) -> str:
+    return f"{parameters / 1e6:,.1f}\u00a0M" if parameters >= 1e5 else f"{parameters:,}"
+
+
+def _machine(r: dict) -> str:
+    times = f"{r['processes']} × " if r["processes"] > 1 else ""
+    return f"{times}{r['device']}, {r['precision']}"
 
 
 def metric_table(scores: pl.DataFrame, measures: tuple[str, ...]) -> str:

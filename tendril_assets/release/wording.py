@@ -49,6 +49,8 @@ def plural(n: int, noun: str) -> str:
     """``1 query``, ``1,041 queries``."""
     if n == 1:
         return f"1 {noun}"
+    if noun.endswith("ss"):
+        return f"{n:,} {noun}es"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{n:,} {noun[:-1]}ies"
     return f"{n:,} {noun}s"
@@ -84,6 +86,18 @@ def interval(low: float | None, high: float | None, digits: int = 3, *, sign: bo
         return ""
     write = signed if sign else figure
     return f"[{write(low, digits)}, {write(high, digits)}]"
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """``0.48-0.53``, or one figure where both ends are written alike."""
+    low, high = figure(min(values), digits), figure(max(values), digits)
+    return low if low == high else f"{low}-{high}"
+
+
+def scientific(value: float) -> str:
+    """Small figures as they are said: ``1e-5``, ``2.5e-6``, ``0.01``."""
+    mantissa, mark, exponent = f"{value:g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if mark else mantissa
 
 
 def certainty(confidence: float) -> str:

@@ -8,8 +8,6 @@ state it ended in; a file that still says ``running`` while its process is gone 
 
 import json
 import os
-import socket
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +15,7 @@ from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import Any
 
-from tendril_assets.children import process_started
+from tendril_assets.progress_file import Author, replace_file
 from tendril_assets.resources.gateway_run import Progress
 
 VERSION = 1
@@ -25,28 +23,6 @@ RUNNING = "running"
 FOLDER = "progress"
 # A writer on another machine is known by its file's age alone; it writes twice a second.
 STALE_AFTER = timedelta(minutes=1)
-
-
-@dataclass(frozen=True)
-class Author:
-    """The process that writes a file, told apart from any later one that is given the same id."""
-
-    pid: int
-    started: str | None
-    host: str
-    boot: str | None
-
-    @classmethod
-    def me(cls) -> "Author":
-        return cls(os.getpid(), process_started(os.getpid()), socket.gethostname(), _boot())
-
-    def lives(self) -> bool | None:
-        """Whether the process goes on; None where only its own machine could tell, or the system does not."""
-        if self.host != socket.gethostname() or self.started is None:
-            return None
-        if self.boot != _boot():
-            return False
-        return process_started(self.pid) == self.started
 
 
 @dataclass(frozen=True)
@@ -145,10 +121,7 @@ class Standing:
 
     def goes_on(self, now: datetime | None = None) -> bool:
         """Whether the step is being run at this moment."""
-        if self.state != RUNNING:
-            return False
-        lives = self.author.lives()
-        return (now or datetime.now(UTC)) - self.updated < STALE_AFTER if lives is None else lives
+        return self.state == RUNNING and self.author.goes_on(self.updated, STALE_AFTER, now)
 
     def was_cut_off(self) -> bool:
         """Whether its process ended without saying how: killed, out of memory, power cut."""
@@ -217,18 +190,8 @@ def progress_folder(ledger: Path) -> Path:
 
 
 def write_standing(folder: Path, standing: Standing) -> None:
-    """Put ``standing`` in the place of the step's file. Raises OSError.
-
-    Only who holds the ledger's lock for asking writes, so one name for the half-written file will do.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{standing.collection}.{standing.step}.json"
-    partial = path.with_suffix(".partial")
-    try:
-        partial.write_text(json.dumps(standing.to_json()), encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Put ``standing`` in the place of the step's file. Raises OSError. Who holds the ledger's lock for asking writes."""
+    replace_file(folder / f"{standing.collection}.{standing.step}.json", standing.to_json())
 
 
 def read_standings(folder: Path) -> list[Standing]:
@@ -249,26 +212,3 @@ def standing_of(folder: Path, run: str) -> Standing | None:
     """The asking step that goes on in a run of this process, if there is one."""
     mine = (s for s in read_standings(folder) if s.run == run and s.state == RUNNING and s.author.pid == os.getpid())
     return next(mine, None)
-
-
-class Every:
-    """True at most once in ``seconds``: a brake on lines and events."""
-
-    def __init__(self, seconds: float, *, at_once: bool = False) -> None:
-        self._seconds = seconds
-        self._next = time.monotonic() + (0.0 if at_once else seconds)
-
-    def __call__(self) -> bool:
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + self._seconds
-        return True
-
-
-def _boot() -> str | None:
-    """Id of this start of the machine; None where the system does not tell."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None

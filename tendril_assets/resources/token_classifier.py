@@ -11,7 +11,6 @@ what is in the cache is used, its commit is part of the identity, and a warning 
 
 import hashlib
 import logging
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import Any
 
 from tendril_assets.corpus.anonymize import Span
 from tendril_assets.errors import DetectorModelError
+from tendril_assets.hub_cache import cache_folder, cached_snapshot, fetch_command
+from tendril_assets.spec_base import is_commit
 
 CLASSIFIER_VERSION = "1"
 CATEGORIES = (
@@ -29,7 +30,6 @@ LABELS = frozenset({"O", *(f"{position}-{category}" for position in "BIES" for c
 # gheim's defaults: what is taken from the score of "O", and the window; the overlap is twice gheim's.
 O_BIAS = 0.5
 WINDOW, OVERLAP = 512, 64
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class ModelSource:
 
 def is_pinned(model: str, revision: str | None) -> bool:
     """True for a folder (its content is its identity) and for a full commit."""
-    return Path(model).is_dir() or (revision is not None and _COMMIT.fullmatch(revision) is not None)
+    return Path(model).is_dir() or is_commit(revision)
 
 
 def model_source(model: str, revision: str | None) -> ModelSource:
@@ -69,21 +69,13 @@ def model_source(model: str, revision: str | None) -> ModelSource:
 
 def _cached(model: str, revision: str | None) -> Path:
     """The folder of a model in the hub's cache on this machine."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.constants import HF_HUB_CACHE
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        folder = Path(snapshot_download(model, revision=revision, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError) as error:
-        at = f" --revision {revision}" if revision else ""
+    folder = cached_snapshot(model, revision)
+    if folder is None:
         raise DetectorModelError(
-            f"the model {model!r} (revision {revision or 'not given'}) is neither a folder nor in the cache "
-            f"{HF_HUB_CACHE}. "
-            f"Nothing is fetched while masking: run `hf download {model}{at}` once, set HF_HOME to the cache that "
-            f"holds it, "
-            "or set anonymization.model to a local folder"
-        ) from error
+            f"the model {model!r} (revision {revision or 'not given'}) is neither a folder nor in the hub's cache "
+            f"{cache_folder()}. Nothing is fetched while masking: run `{fetch_command(model, revision)}` once, set HF_HOME "
+            "to the cache that holds it, or set anonymization.model to a local folder"
+        )
     return _with_weights(folder, model)
 
 

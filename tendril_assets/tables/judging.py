@@ -193,10 +193,21 @@ QRELS = (
     declare("splits", "qrels", "Split of each group.", "group_id", """
         group_id VARCHAR group
         split VARCHAR train or validation"""),
-    declare("leakage", "qrels", "Training passages that repeat held-out text; they leave training.",
-            "passage_id cause cause_set", """
-        passage_id VARCHAR training passage
-        cause VARCHAR held-out passage it repeats
+    declare("split_sizes", "qrels", "What each split holds of each level.", "split level", """
+        split VARCHAR train or validation
+        level VARCHAR subset
+        groups INTEGER groups with a judged query of the level
+        groups_with_relevant INTEGER those of them where a query has a relevant passage: only they can be measured
+        queries INTEGER query and group pairs with a judgment
+        queries_with_relevant INTEGER those of them with a relevant passage
+        judgments INTEGER judgments
+        relevant INTEGER judgments of grade 1 or more"""),
+    declare("leakage", "qrels", "Passages that repeat text held out from them. Those of train leave training; of validation, "
+            "what repeats the test collection is only counted.", "passage_id cause_set", """
+        passage_id VARCHAR training or validation passage
+        split VARCHAR its split
+        cause VARCHAR the held-out passage it repeats most closely; of equal ones the lowest id
         cause_set VARCHAR validation or test
-        similarity DOUBLE Jaccard similarity"""),
+        similarity DOUBLE Jaccard similarity to that passage; 1 where the normalised texts are equal
+        causes INTEGER held-out passages of the set that it repeats"""),
 )

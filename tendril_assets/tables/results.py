@@ -11,9 +11,9 @@ TRAINING = (
         level VARCHAR subset
         group_id VARCHAR group
         positive_id VARCHAR passage of grade 2
-        negative_ids VARCHAR[] three passages of grade 0 of the same query and group; fewer where dropped
+        negative_ids VARCHAR[] passages of grade 0 of the same query and group; fewer than the recipe asks for where dropped
         used BOOLEAN true where it is trained on
-        reason VARCHAR? too_few_negatives, leak or balance where not used"""),
+        reason VARCHAR? leak, repeat, too_few_negatives, balance or cap where not used"""),
     declare("learning_curves", "training", "What training reported, step by step.", "model step measure", """
         model VARCHAR fine-tuned model
         step INTEGER optimiser step; 0 is the base
@@ -22,7 +22,7 @@ TRAINING = (
     declare("trained_models", "training", "Fine-tuned models and what made them.", "model", """
         model VARCHAR name in the collection's specification
         base VARCHAR base model
-        revision VARCHAR? pinned revision of the base
+        revision VARCHAR? commit of the base that was loaded; empty for a folder or package
         config_hash VARCHAR hash of the recipe
         data_hash VARCHAR hash of the exported training data
         path VARCHAR folder of the kept weights
@@ -30,9 +30,22 @@ TRAINING = (
         best_value DOUBLE balanced nDCG@10 on the validation groups at that step
         base_value DOUBLE the same of the base
         examples INTEGER training examples
+        validation VARCHAR JSON of groups and queries per subset that the balanced value is over
+        inputs INTEGER different inputs of training and validation
+        query_inputs INTEGER those read as queries
+        document_inputs INTEGER those read as documents
         truncated_inputs INTEGER inputs cut at the maximum length
+        truncated_queries INTEGER queries among them
+        truncated_documents INTEGER documents among them
         steps INTEGER optimiser steps made
+        stop_reason VARCHAR epochs or early_stop
         seconds DOUBLE wall time of training, over all resumes
+        parameters BIGINT parameters of the model
+        device VARCHAR what it was trained on, of each process
+        processes INTEGER training processes
+        precision VARCHAR bf16 or fp32
+        recipe VARCHAR JSON of recipe, model entry and seed as trained
+        weights_sha256 VARCHAR SHA-256 of the kept weights
         versions VARCHAR JSON of library versions"""),
 )
 
@@ -44,6 +57,10 @@ EVALUATION = (
         group_id VARCHAR group the passage was ranked in
         rank INTEGER rank, from 1; ties by passage id descending
         score DOUBLE score"""),
+    declare("ranked_systems", "evaluation", "Which weights ranked which test collection.", "system", """
+        system VARCHAR ranked system
+        weights VARCHAR? SHA-256 of model.safetensors, or hub id and revision of a base; empty for one without weights
+        test_hash VARCHAR hash of the texts ranked and of who ranks what"""),
     declare("query_scores", "evaluation", "Measures per query.", "system query_id group_id measure", """
         system VARCHAR system
         query_id VARCHAR query
@@ -68,7 +85,9 @@ EVALUATION = (
         high DOUBLE? upper end
         groups INTEGER groups
         queries INTEGER query and group pairs counted in
-        excluded INTEGER query and group pairs left out, without a relevant passage"""),
+        excluded INTEGER query and group pairs left out, without a relevant passage
+        weights VARCHAR? what was ranked, as in ranked_systems
+        test_hash VARCHAR test collection, as in ranked_systems"""),
     declare("comparisons", "evaluation", "Paired bootstrap of each fine-tuned model against its base and BM25.",
             "system baseline level measure", """
         system VARCHAR fine-tuned system

@@ -1,27 +1,35 @@
 """Training examples (query, positive, own negatives) and the validation set, from accepted grades.
 
-One row per positive of the training split, used or not, with the reason it is left out:
+One row per positive of the training groups, used or not, with the reason it is left out:
 
 ``leak``               the positive repeats held-out text (``qrels.leakage``)
+``repeat``             another positive of the same query and group holds the same text
 ``too_few_negatives``  fewer different irrelevant texts than the recipe asks for
-``balance``            taken out so that no level outweighs another, or by the recipe's cap per level
+``balance``            usable, taken out so that no level outweighs another
+``cap``                usable, taken out by the recipe's cap per level, where it has one
+
+The examples *available* are those used and those taken out for balance or by the cap. What a judged pair may become is
+decided in ``pools``, which negatives an example gets in ``negatives``.
 """
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from tendril_assets.corpus.identifiers import keyed_order
+from tendril_assets.corpus.identifiers import keyed_orders
 from tendril_assets.errors import TrainingError
-from tendril_assets.qrels.splits import TRAIN, VALIDATION, groups_of
+from tendril_assets.qrels.splits import VALIDATION, groups_of
 from tendril_assets.spec import TrainingSpec
 from tendril_assets.tables import TABLES
-from tendril_assets.training.negatives import Pooled, choose_negatives, normalised
+from tendril_assets.training.negatives import Pooled, choose_negatives
+from tendril_assets.training.pools import judged_pairs
 
-LEAK = "leak"
 TOO_FEW_NEGATIVES = "too_few_negatives"
 BALANCE = "balance"
+CAP = "cap"
+USED = "used"
 _NEGATIVE_DRAW = "negatives"
 _BALANCE_DRAW = "balance"
 
@@ -54,49 +62,38 @@ def build_examples(
     recipe: TrainingSpec,
     seed: int,
 ) -> pl.DataFrame:
-    """A ``training_examples`` frame, ordered by query and positive.
+    """A ``training_examples`` frame from the tables: ``pools.judged_pairs``, then ``examples_of``."""
+    return examples_of(judged_pairs(qrels, corpus, queries, splits, leaked, recipe.positive_grade), recipe, seed)
+
+
+def examples_of(pairs: pl.DataFrame, recipe: TrainingSpec, seed: int) -> pl.DataFrame:
+    """A ``training_examples`` frame, ordered by query and positive; it does not depend on the order of ``pairs``.
 
     Args:
-        qrels: accepted grades; grades between 0 and ``recipe.positive_grade`` are neither positives nor negatives.
-        corpus: ``passage_id``, ``text``, ``document_id`` of every passage named in ``qrels``.
-        queries: ``query_id``, ``level``.
-        splits: split of each group; only training groups give examples.
-        leaked: passage ids that leave training, as positives and as negatives.
-        recipe: number and origin of the negatives, grade of a positive, cap per level.
+        pairs: ``pools.judged_pairs``, which says what may be a positive and what a negative.
+        recipe: number and origin of the negatives, cap per level.
         seed: the collection's seed, which names the draws.
     """
-    graded = (
-        qrels.filter(pl.col("group_id").is_in(groups_of(splits, TRAIN)))
-        .join(corpus.select("passage_id", "text", "document_id"), on="passage_id", how="inner", validate="m:1")
-        .join(queries.select("query_id", "level"), on="query_id", how="inner", validate="m:1")
-        .filter((pl.col("score") == 0) | (pl.col("score") >= recipe.positive_grade))
-    )
-    rows = [
-        row
-        for (query_id, group_id), part in graded.group_by("query_id", "group_id", maintain_order=True)
-        for row in _examples_of(str(query_id), str(group_id), part, frozenset(leaked), recipe, seed)
-    ]
+    rows = list(_before_balancing(pairs, recipe, seed))
     frame = TABLES["training_examples"].frame(rows).sort("query_id", "positive_id")
     return balance_levels(frame, recipe.max_examples_per_level, seed)
 
 
-def _examples_of(
-    query_id: str, group_id: str, part: pl.DataFrame, leaked: frozenset[str], recipe: TrainingSpec, seed: int
-) -> Iterator[tuple]:
-    """Rows of one query in one group, in ``training_examples`` column order, before balancing."""
-    level = part["level"][0]
-    passages = [
-        (passage, document, normalised(text), score)
-        for passage, document, text, score in part.select("passage_id", "document_id", "text", "score").iter_rows()
-    ]
-    pool = [(p, d, t) for p, d, t, score in passages if score == 0 and p not in leaked]
-    for positive, document, text, score in passages:
-        if score < recipe.positive_grade:
+def _before_balancing(pairs: pl.DataFrame, recipe: TrainingSpec, seed: int) -> Iterator[tuple]:
+    """Rows in ``training_examples`` column order, before levels are compared."""
+    columns = ("query_id", "group_id", "passage_id", "document_id", "text")
+    pools: defaultdict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
+    may_be_negative = pairs.filter(~pl.col("is_positive"), pl.col("reason").is_null())
+    for query_id, group_id, *passage in may_be_negative.select(columns).iter_rows():
+        pools[query_id, group_id].append(tuple(passage))
+    positives = pairs.filter("is_positive").select(*columns, "level", "reason")
+    for query_id, group_id, positive, document, text, level, reason in positives.iter_rows():
+        if reason is not None:
+            yield query_id, level, group_id, positive, [], False, reason
             continue
-        if positive in leaked:
-            yield query_id, level, group_id, positive, [], False, LEAK
-            continue
-        drawn = [Pooled(p, d, t, keyed_order(seed, _NEGATIVE_DRAW, f"{query_id}|{positive}|{p}")) for p, d, t in pool]
+        pool = pools[query_id, group_id]
+        draws = keyed_orders(seed, _NEGATIVE_DRAW, (f"{query_id}|{positive}|{passage}" for passage, _, _ in pool))
+        drawn = [Pooled(order, *passage) for passage, order in zip(pool, draws, strict=True)]
         chosen = choose_negatives(
             text, document, drawn, wanted=recipe.n_negatives, same_document=recipe.same_document_negatives
         )
@@ -107,33 +104,88 @@ def _examples_of(
 def balance_levels(examples: pl.DataFrame, cap: int | None, seed: int) -> pl.DataFrame:
     """Down-sample each level to the size of the smallest one, and to ``cap``, by keyed order.
 
+    Each example has a place of its own in the draw, so a new positive takes the place of one other at most in each level.
     Only levels with usable examples count: one that has none cannot be balanced against, and its zero shows in the
-    counts. Examples taken out get ``used`` false and the reason ``balance``.
+    counts. Examples taken out get ``used`` false and the reason ``balance``, or ``cap`` where the cap alone takes them.
     """
     usable = examples.filter(pl.col("used"))
     if usable.is_empty():
         return examples
     smallest = min(usable.group_by("level").len()["len"].to_list())
-    kept_per_level = min(smallest, cap or smallest)
-    order = [
-        keyed_order(seed, _BALANCE_DRAW, f"{query}|{positive}")
-        for query, positive in usable.select("query_id", "positive_id").iter_rows()
-    ]
+    pairs = usable.select("query_id", "positive_id").iter_rows()
+    order = keyed_orders(seed, _BALANCE_DRAW, (f"{query}|{positive}" for query, positive in pairs))
+    place = pl.col("place")
     surplus = (
         usable.with_columns(order=pl.Series(order, dtype=pl.Int64))
         .sort("order", "query_id", "positive_id")
         .with_columns(place=pl.int_range(pl.len()).over("level"))
-        .filter(pl.col("place") >= kept_per_level)
-        .select("query_id", "positive_id", surplus=True)
+        .filter(place >= min(smallest, cap or smallest))
+        .select(
+            "query_id", "positive_id", surplus=pl.when(place < smallest).then(pl.lit(CAP)).otherwise(pl.lit(BALANCE))
+        )
     )
     return (
         examples.join(surplus, on=["query_id", "positive_id"], how="left", maintain_order="left")
-        .with_columns(
-            used=pl.col("used") & pl.col("surplus").is_null(),
-            reason=pl.when(pl.col("surplus").is_not_null()).then(pl.lit(BALANCE)).otherwise(pl.col("reason")),
-        )
+        .with_columns(used=pl.col("used") & pl.col("surplus").is_null(), reason=pl.coalesce("surplus", "reason"))
         .drop("surplus")
     )
+
+
+def by_fate(examples: pl.DataFrame) -> pl.DataFrame:
+    """``level``, ``fate`` (``used``, or the reason), ``examples``: what became of every positive, sorted."""
+    fate = pl.coalesce("reason", pl.lit(USED)).alias("fate")
+    return examples.group_by("level", fate).agg(examples=pl.len()).sort("level", "fate")
+
+
+def unaccounted(examples: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """``query_id``, ``positive_id`` of positives without a row in ``examples`` and rows without a positive; must be empty.
+
+    With ``by_fate`` it says that the examples available and the positives left out for each reason add up to the
+    positives of the training groups.
+    """
+    key = ["query_id", "positive_id"]
+    positives = pairs.filter("is_positive").select("query_id", positive_id="passage_id")
+    rows = examples.select(key)
+    odd = (positives.join(rows, on=key, how="anti"), rows.join(positives, on=key, how="anti"))
+    twice = rows.filter(rows.is_duplicated()).unique()
+    return pl.concat([*odd, twice]).sort(key)
+
+
+def wrong_negatives(examples: pl.DataFrame, pairs: pl.DataFrame, wanted: int) -> pl.DataFrame:
+    """``query_id``, ``positive_id`` of examples in use that break the rule for negatives; must be empty.
+
+    The rule: exactly ``wanted`` of them, each a pair of the same query and group that may be a negative, and the
+    positive's and their normalised texts all different.
+
+    Args:
+        examples: a ``training_examples`` frame.
+        pairs: ``pools.judged_pairs`` of the same tables.
+        wanted: negatives per example.
+    """
+    key = ["query_id", "positive_id"]
+    used = examples.filter("used")
+    allowed = pairs.filter(pl.col("reason").is_null()).select(
+        "query_id", "group_id", "text", "is_positive", member="passage_id"
+    )
+    negatives = used.select(*key, "group_id", member="negative_ids", is_positive=False).explode("member")
+    positives = used.select(*key, "group_id", member="positive_id", is_positive=True)
+    members = pl.concat([positives, negatives]).join(
+        allowed, on=["query_id", "group_id", "member", "is_positive"], how="inner"
+    )
+    different = members.group_by(key).agg(texts=pl.col("text").n_unique())
+    counted = used.select(*key, negatives=pl.col("negative_ids").list.len()).join(different, on=key, how="left")
+    right = (pl.col("texts") == wanted + 1) & (pl.col("negatives") == wanted)
+    return counted.filter(~right.fill_null(False)).select(key).sort(key)
+
+
+def unequal_levels(examples: pl.DataFrame, levels: Sequence[str]) -> str | None:
+    """A sentence where the levels are not trained on in equal numbers, which happens where one has no usable example."""
+    used = dict(examples.filter("used").group_by("level").len().iter_rows())
+    found = {level: int(used.get(level, 0)) for level in levels}
+    if len(set(found.values())) == 1 and all(found.values()):
+        return None
+    listed = ", ".join(f"{level} {n:,}" for level, n in found.items())
+    return f"examples in use by level: {listed}. A level without one teaches nothing: judge more groups"
 
 
 def exchange_set(
@@ -150,7 +202,7 @@ def exchange_set(
     ``whole_corpus``: validation queries rank every passage, not only those of their own group.
 
     Raises:
-        TrainingError: no usable example.
+        TrainingError: no usable example, or one whose query or passages ``queries`` and ``corpus`` lack.
     """
     used = examples.filter(pl.col("used"))
     if used.is_empty():
@@ -173,6 +225,11 @@ def exchange_set(
         )
         train = train.drop("negative_id")
         columns.append(name)
+    if lacking := train.filter(pl.any_horizontal(pl.col(columns).is_null())).height:
+        raise TrainingError(
+            f"{lacking:,} training examples name a query or passage that is not there any more: materialise "
+            "training_examples again"
+        )
     held_out = qrels.filter(pl.col("group_id").is_in(groups_of(splits, VALIDATION)))
     ranked = corpus if whole_corpus else corpus.join(held_out.select("group_id").unique(), on="group_id", how="semi")
     return ExchangeSet(

@@ -23,7 +23,7 @@ from tendril_assets.spec_training import MACHINE_FIELDS
 from tendril_assets.training.examples import ExchangeSet
 
 # Raised whenever the training process computes something else from the same recipe and data.
-TRAINER_VERSION = "1"
+TRAINER_VERSION = "2"
 JOB_FILE = "job.json"
 
 
@@ -44,15 +44,16 @@ class TrainingJob:
     def config_hash(self) -> str:
         """SHA-256, hex, of the recipe, the model and how it is validated.
 
-        The base enters by its content (a folder) or its revision (a hub id), not by where it lies. The licence is left
-        out: it changes what one may do with the weights, not the weights.
+        The base enters by its content (a folder) or its revision (a hub id), not by where it lies. Licences are left
+        out: they change what one may do with the weights, not the weights.
         """
         identity = {
             "trainer": TRAINER_VERSION,
             "recipe": self.recipe.model_dump(mode="json"),
             "base": model_identity(self.spec),
             "model": self.spec.model_dump(
-                mode="json", exclude={"base", "revision", "sha256", "licence"} | MACHINE_FIELDS
+                mode="json",
+                exclude={"base", "revision", "sha256", "licence", "upstream", "matryoshka"} | MACHINE_FIELDS,
             ),
             "subsets": self.subsets,
             "seed": self.seed,
@@ -62,16 +63,21 @@ class TrainingJob:
 
     @property
     def accumulation(self) -> int:
-        """Micro-batches per optimiser step.
+        """``accumulation_over`` the processes that the specification asks for."""
+        return self.accumulation_over(self.spec.processes)
+
+    def accumulation_over(self, processes: int) -> int:
+        """Micro-batches per optimiser step on each of ``processes`` processes.
 
         Raises:
-            TrainingError: the model's batch does not divide the recipe's effective batch.
+            TrainingError: batch x processes does not divide the recipe's effective batch.
         """
-        steps, rest = divmod(self.recipe.effective_batch, self.spec.batch)
+        steps, rest = divmod(self.recipe.effective_batch, self.spec.batch * processes)
         if rest or not steps:
+            together = f"batch {self.spec.batch}" + (f" on {processes} processes" if processes > 1 else "")
             raise TrainingError(
-                f"model {self.model}: batch {self.spec.batch} does not divide the effective batch "
-                f"{self.recipe.effective_batch}; change models.{self.model}.batch in the specification"
+                f"model {self.model}: {together} does not divide the effective batch {self.recipe.effective_batch}; "
+                f"change models.{self.model}.batch{' or processes' if processes > 1 else ''} in the specification"
             )
         return steps
 

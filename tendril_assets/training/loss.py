@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from tendril_assets.training.grouping import embed_columns
+
 
 def info_nce(query: Tensor, positive: Tensor, negatives: Sequence[Tensor], scale: float) -> Tensor:
     """Loss per row: ``-log(exp(s·cos(q, p)) / (exp(s·cos(q, p)) + sum over n of exp(s·cos(q, n))))``.
@@ -37,7 +39,8 @@ def info_nce(query: Tensor, positive: Tensor, negatives: Sequence[Tensor], scale
 class OwnNegativesLoss(nn.Module):
     """``info_nce`` on the columns query, positive, negative_1 ... negative_n; returns the sum over the rows.
 
-    A sum, because only the caller knows how many rows the whole optimiser step has.
+    A sum, because only the caller knows how many rows the whole optimiser step has. ``labels`` are the numbers of the
+    rows; a negative one marks a row that fills up a batch and counts for nothing.
     """
 
     def __init__(self, model: nn.Module, scale: float) -> None:
@@ -46,5 +49,6 @@ class OwnNegativesLoss(nn.Module):
         self.scale = scale
 
     def forward(self, sentence_features: list[dict[str, Tensor]], labels: Tensor | None = None) -> Tensor:
-        query, positive, *negatives = (self.model(column)["sentence_embedding"] for column in sentence_features)
-        return info_nce(query, positive, negatives, self.scale).sum()
+        query, positive, *negatives = embed_columns(self.model, sentence_features, 0 if labels is None else len(labels))
+        losses = info_nce(query, positive, negatives, self.scale)
+        return (losses if labels is None else losses.where(labels >= 0, 0)).sum()

@@ -1,63 +1,59 @@
 """Choice of hard negatives: judged irrelevant for the same query in the same group.
 
 Texts are compared, not ids: a document repeats sentences, and a negative with the positive's words teaches the model
-that a passage is unlike itself.
+that a passage is unlike itself. Which passages may be negatives at all is decided before, in ``pools``.
 """
 
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 
 class Pooled(NamedTuple):
-    """A passage that may become a negative; ``text`` is already normalised, ``order`` its place in the keyed draw."""
+    """A passage that may become a negative; ``order`` is its keyed draw, equal ``text`` equal normalised text."""
 
+    order: int
     passage_id: str
     document_id: str
-    text: str
-    order: int
-
-
-def normalised(text: str) -> str:
-    """Text as it is compared: NFC, case folded, runs of white space as one blank."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    text: Hashable
 
 
 def choose_negatives(
-    positive_text: str, positive_document: str, pool: Sequence[Pooled], *, wanted: int, same_document: int
+    positive_text: Hashable, positive_document: str, pool: Sequence[Pooled], *, wanted: int, same_document: int
 ) -> list[str]:
     """Up to ``wanted`` passage ids from ``pool``, fewer where it does not hold as many different texts.
 
-    ``same_document`` of them come from the positive's document and the rest from others; where one side has too few,
-    the other fills in. Within a side the keyed order decides, so the result does not depend on the pool's order.
+    ``same_document`` of them come from the positive's document and the rest from others wherever the pool allows it;
+    where one side has too few texts, the other fills in. A text that stands on both sides counts for one of them, for
+    the side that would be short without it. Within a side the keyed order decides, so the result does not depend on the
+    pool's order.
 
     Args:
-        positive_text: normalised text of the positive.
+        positive_text: the positive's, as in ``Pooled``.
         positive_document: its document.
-        pool: passages of grade 0 for the same query and group.
+        pool: passages that may be negatives of the same query and group.
         wanted: negatives per example.
         same_document: how many of them should share the positive's document.
     """
-    ordered = sorted(pool, key=lambda passage: (passage.order, passage.passage_id))
-    near = [passage for passage in ordered if passage.document_id == positive_document]
-    far = [passage for passage in ordered if passage.document_id != positive_document]
+    near: dict[Hashable, Pooled] = {}
+    far: dict[Hashable, Pooled] = {}
+    for passage in sorted(pool):  # by order, then by id, which is unique
+        if passage.text != positive_text:
+            (near if passage.document_id == positive_document else far).setdefault(passage.text, passage)
+    total = min(wanted, len(near.keys() | far.keys()))
     quota = min(same_document, wanted)
-    seen = {positive_text}
-    chosen = _take(near, quota, seen)
-    chosen += _take(far, wanted - quota, seen)
-    # Only one side can still hold an unseen text: the side that met its quota.
-    chosen += _take(far, wanted - len(chosen), seen)
-    chosen += _take(near, wanted - len(chosen), seen)
-    return [passage.passage_id for passage in chosen]
-
-
-def _take(passages: Iterable[Pooled], count: int, seen: set[str]) -> list[Pooled]:
-    """The first ``count`` passages with a text not in ``seen``, which grows by theirs."""
-    taken: list[Pooled] = []
-    for passage in passages:
-        if len(taken) == count:
+    from_near = min(max(quota, total - len(far)), len(near), total)
+    from_far = total - from_near
+    # Texts of both sides that the own document may take without leaving the others short.
+    spare = len(far) - from_far
+    own: dict[Hashable, Pooled] = {}
+    for text, passage in near.items():
+        if len(own) == from_near:
             break
-        if passage.text not in seen:
-            seen.add(passage.text)
-            taken.append(passage)
-    return taken
+        if text in far:
+            if not spare:
+                continue
+            spare -= 1
+        own[text] = passage
+    others = [passage for text, passage in far.items() if text not in own][:from_far]
+    mine = list(own.values())
+    return [passage.passage_id for passage in (*mine[:quota], *others, *mine[quota:])]

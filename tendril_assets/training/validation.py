@@ -46,6 +46,15 @@ class Validation:
         judged = judged_collection(exchange.corpus, exchange.queries, exchange.qrels, reach)
         self._qrels, self._scopes = judged.qrels, judged.scopes
 
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Per subset what its mean is over: ``groups``, and ``queries`` counted once in each group where one has a
+        relevant passage."""
+        relevant = self._qrels.filter(pl.col("score") > 0).select("query_id", "group_id").unique()
+        counted = relevant.join(self._queries, on="query_id").group_by("level")
+        rows = counted.agg(pl.col("group_id").n_unique(), pl.len()).iter_rows()
+        found = {level: {"groups": groups, "queries": queries} for level, groups, queries in rows}
+        return {name: found[name] for name in self._subsets}
+
     def score(self, encoder: Encoder) -> dict[str, float]:
         """``balanced_ndcg@10`` and ``ndcg@10:<subset>`` of each subset, as ``learning_curves`` names them."""
         return self.measure(rank_dense(self._scopes, encoder, _DEPTH))

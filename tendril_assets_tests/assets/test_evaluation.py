@@ -10,12 +10,12 @@ import pytest
 
 from tendril_assets.assets.common import asset_key
 from tendril_assets.assets.evaluation import evaluation_assets
-from tendril_assets.assets.runs import EMPTY
+from tendril_assets.assets.runs import EMPTY, weights_name
 from tendril_assets.errors import TendrilError
 from tendril_assets.files import file_hash
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
-from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec import CollectionSpec, ModelSpec
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.training.toy import DIMENSIONS, tiny_encoder
 
@@ -138,7 +138,7 @@ def test_a_ranking_of_other_data_is_not_loaded(tmp_path: Path) -> None:
     home.materialise()
     home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
     with pytest.raises(TendrilError, match="ranking of bm25 is of another test collection"):
-        home.materialise(["evaluation_inputs", "retrieval_runs"])
+        home.materialise(["evaluation_inputs", "retrieval_runs", "ranked_systems"])
 
 
 def test_an_empty_test_collection_gives_empty_tables_that_say_so(tmp_path: Path) -> None:
@@ -176,6 +176,16 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     runs = home.warehouse.load("toy", "retrieval_runs")
     assert dict(runs.group_by("system").len().iter_rows()) == {"bm25": 13, "mini_base": 13, "mini_tuned": 13}
     told = home.metadata(first, "runs/mini_base")
+    # The scores say whose they are, and of which texts.
+    scores = home.warehouse.load("toy", "system_scores")
+    hashes = {"bm25": None} | {
+        f"mini_{kind}": file_hash(folder / "model.safetensors") for kind, folder in (("base", base), ("tuned", tuned))
+    }
+    assert dict(scores.select("system", "weights").unique().iter_rows()) == hashes
+    assert (
+        scores["test_hash"].unique().to_list()
+        == home.warehouse.load("toy", "ranked_systems")["test_hash"].unique().to_list()
+    )
     # 5 passages and 3 queries; t1 and t2 each occur in two groups but are encoded once.
     assert (told["encoded_texts"], told["texts_from_store"], told["truncated_inputs"]) == (8, 0, 0)
     assert told["first_inputs"][0] == "query : w1"
@@ -213,8 +223,25 @@ def test_weights_that_training_did_not_leave_are_refused(tmp_path: Path, encoder
 def test_the_graph() -> None:
     keys = {key.to_user_string() for a in evaluation_assets(spec_of(Path("/base"))).assets for key in a.keys}
     runs = {f"toy/runs/{system}" for system in ("bm25", "mini_base", "mini_tuned")}
-    tables = {"retrieval_runs", "query_scores", "group_scores", "system_scores", "comparisons"}
+    tables = {"retrieval_runs", "ranked_systems", "query_scores", "group_scores", "system_scores", "comparisons"}
     assert keys == {"toy/evaluation_inputs", *runs, *(f"toy/{t}" for t in tables)}
     tuned = next(a for a in evaluation_assets(spec_of(Path("/base"))).assets if "mini_tuned" in str(a.keys))
     assert tuned.op.pool == "gpu"
     assert dg.AssetKey(["toy", "models", "mini"]) in tuned.dependency_keys
+
+
+def test_a_ranking_that_does_not_say_which_weights_ranked_is_not_loaded(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    home.materialise()
+    run = home.artifacts.read_frame("toy", "run_bm25")
+    home.artifacts.write_frame("toy", "run_bm25", run.drop("weights"))
+    with pytest.raises(TendrilError, match="the ranking of bm25 does not say which weights ranked"):
+        home.materialise(["retrieval_runs", "ranked_systems"])
+
+
+def test_a_base_from_the_hub_is_named_by_its_revision() -> None:
+    hub = ModelSpec(base="maker/model", revision="a" * 40, dimensions=8, licence="MIT")
+    assert weights_name(hub, None) == f"maker/model@{'a' * 40}"
+    # Without one it is named by the commit that is here; where none is, nobody can say which weights ranked.
+    with pytest.raises(TendrilError, match="not in the hub's cache"):
+        weights_name(hub.model_copy(update={"revision": None}), None)

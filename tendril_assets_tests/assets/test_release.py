@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from tendril_assets.assets.examples import exchange_files
 from tendril_assets.assets.release import release_assets
 from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
 from tendril_assets.judging.systems import declared_system
@@ -14,7 +15,9 @@ from tendril_assets.release.manifest import file_hashes, read_manifest
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.tables import TABLES
+from tendril_assets.training.job import data_hash
 from tendril_assets_tests.release import toy
+from tendril_assets_tests.training.toy import toy_exchange
 
 STEPS = ("releases", "model_cards", "report", "snapshot")
 
@@ -26,9 +29,20 @@ def home(tmp_path, monkeypatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
     before = {name: frame for name, frame in toy.tables().items() if name != "releases"}
+    before["trained_models"] = TABLES["trained_models"].frame([trained(tmp_path)])
     _resources(tmp_path)["warehouse"].replace("toy", before, "test")
     planned_for(tmp_path, declared_system(toy.spec().judge).name)
     return tmp_path
+
+
+def trained(home: Path, **changes) -> dict:
+    """A finished training: kept weights, hand-over files, and the row that knows both."""
+    artifacts, exchange = _resources(home)["artifacts"], toy_exchange()
+    for part, path in exchange_files(toy.spec(), artifacts).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        getattr(exchange, part).write_parquet(path)
+    kept = toy.weights_folder(artifacts.folder("toy", "models", "mini") / "kept")
+    return toy.trained_model(path=str(kept), data_hash=data_hash(exchange)) | changes
 
 
 def planned_for(home: Path, system: str) -> None:
@@ -78,9 +92,10 @@ def test_everything_that_leaves_the_warehouse(home) -> None:
     assert row["content_hash"] == read_manifest(folder)["content_hash"]
     assert (home / "reports" / "toy.html").read_text().startswith("<!doctype html>")
     assert "| mini, fine-tuned |" in metadata(result, "report")["systems"]
-    assert (
-        "# Toy-Train: judged passages: mini" in (home / "reports" / "toy" / "models" / "mini" / "README.md").read_text()
-    )
+    model = home / "release" / "toy" / "models" / "toy-train-mini"
+    assert "# toy-train mini" in (model / "README.md").read_text()
+    assert (model / "model.safetensors").read_bytes() == toy.WEIGHTS
+    assert "| mini | written |" in metadata(result, "model_cards")["models"]
     with duckdb.connect(str(home / "snapshot.duckdb"), read_only=True) as con:
         assert con.sql("SELECT count(*) FROM toy.corpus").fetchone() == (80,)
         assert con.sql("SELECT count(*) FROM toy.drops_by_reason").fetchone() == (2,)
@@ -97,8 +112,27 @@ def test_a_second_run_leaves_the_release_and_its_row_alone(home) -> None:
     assert _resources(home)["warehouse"].load("toy", "releases").equals(former)
 
 
+def test_a_second_run_leaves_the_models_alone(home) -> None:
+    run(home, "model_cards")
+    assert "| mini | unchanged |" in metadata(run(home, "model_cards"), "model_cards")["models"]
+
+
+def test_a_model_of_other_data_gets_no_card(home) -> None:
+    row = trained(home, data_hash="f" * 64)
+    _resources(home)["warehouse"].replace("toy", {"trained_models": TABLES["trained_models"].frame([row])}, "test")
+    with pytest.raises(ExportInvariantError, match="no card for model mini: it was trained on data ffffffffffffffff"):
+        run(home, "model_cards")
+    assert not (home / "release" / "toy" / "models").exists()
+
+
+def test_a_collection_without_models_needs_no_hand_over_files(home) -> None:
+    for path in exchange_files(toy.spec(), _resources(home)["artifacts"]).values():
+        path.unlink()
+    assert metadata(run(home, "model_cards", spec=toy.spec(models={})), "model_cards")["models"] == "none"
+
+
 RED = {
-    "leakage": (toy.passage(2, 1, 2), toy.passage(10, 1, 1), "validation", 0.9),
+    "leakage": (toy.passage(2, 1, 2), "train", toy.passage(10, 1, 1), "validation", 0.9, 1),
     "removals": ("passage", toy.passage(3, 1, 1), "asked for", toy.date(2026, 11, 1)),
     "restricted_projects": ("P-2", "doc1.pdf", 1, "de", "offer_only", "Nur für die Offerte."),
 }

@@ -7,6 +7,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from tendril_assets.assets import training_process
 from tendril_assets.assets.common import asset_key
 from tendril_assets.assets.duplicates import duplicate_assets
 from tendril_assets.assets.examples import examples_assets
@@ -18,11 +19,13 @@ from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec, SplitSpec
 from tendril_assets.tables import TABLES
+from tendril_assets.training.display import told
+from tendril_assets.training.standing import FINISHED, read_standing
 from tendril_assets_tests.training.toy import DIMENSIONS, SUBSETS, tiny_encoder
 
 GROUPS = [f"g{number}" for number in range(10)]
 # One of the ten is held out. The test plants a repeated passage in the first of the others.
-HELD_OUT = groups_of(assign_splits(GROUPS, SplitSpec(), seed=42), VALIDATION)[0]
+HELD_OUT = groups_of(assign_splits(GROUPS, SplitSpec(policy="exact"), seed=42), VALIDATION)[0]
 TRAINED = next(group for group in GROUPS if group != HELD_OUT)
 LEAK = "w16 w24 w32 gemeinsamer baustein steht ueberall gleich"
 INDEX = ("passage_texts", "similar_texts")
@@ -36,7 +39,7 @@ def spec_of(encoder: Path | None) -> CollectionSpec:
         "max_length": 32,
         "batch": 4,
         "query_prompt": "query: ",
-        "licence": "none",
+        "licence": "MIT",
     }
     return CollectionSpec.model_validate(
         {
@@ -45,6 +48,7 @@ def spec_of(encoder: Path | None) -> CollectionSpec:
             "subsets": list(SUBSETS),
             "queries": {"summary": {"model": "toy/writer"}},
             "judge": {"llm": {"model": "toy/judge"}},
+            "splits": {"policy": "exact"},
             "training": {"learning_rate": 5e-3, "effective_batch": 8, "evaluate_every": 4, "max_epochs": 1},
             "models": {"tiny": model} if encoder else {},
             "release": {"name": "toy", "version": "0.1.0", "title": "Toy", "licence_name": "none"},
@@ -73,6 +77,8 @@ def landed() -> dict[str, pl.DataFrame]:
         "qrels": qrels,
         "queries": queries,
         "test_corpus": [("x1", TEST_LEAK, "t1", None, None), ("x2", "w1 w2 w3 w4 w5 w6", "t1", None, None)],
+        "sampled_projects": [(f"project-{group}", group, rank) for rank, group in enumerate(GROUPS)],
+        "test_projects": [("project-t1",)],
     }
     return {name: TABLES[name].frame(table) for name, table in rows.items()}
 
@@ -94,11 +100,7 @@ class Home:
         chosen = dg.AssetSelection.assets(*(asset_key(self.spec, name) for name in names)) if names else None
         return dg.materialize(
             [*(asset for stage in stages for asset in stage.assets), *(c for stage in stages for c in stage.checks)],
-            resources={
-                "warehouse": self.warehouse,
-                "artifacts": self.artifacts,
-                "pipes": dg.PipesSubprocessClient(env={"OMP_NUM_THREADS": "1"}),
-            },
+            resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
             selection=chosen,
             **options,
         )
@@ -111,16 +113,22 @@ def checks_of(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     return {check.check_name: check.passed for check in result.get_asset_check_evaluations()}
 
 
-def test_whole_stage_end_to_end(tmp_path: Path) -> None:
+def test_whole_stage_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     home = Home(tmp_path, spec_of(tiny_encoder(tmp_path / "encoder")))
     result = home.materialise()
     assert result.success
     checks = checks_of(result)
     assert {name for name, passed in checks.items() if passed} >= {
         "each_group_in_one_split",
+        "every_positive_accounted",
+        "levels_balanced",
         "no_leak_in_training",
+        "no_test_group_in_splits",
         "only_training_groups",
         "trained_on_present_examples",
+        "validation_holds_every_level",
+        "weights_as_trained",
     }
 
     assert groups_of(home.load("splits"), VALIDATION) == [HELD_OUT]
@@ -147,10 +155,22 @@ def test_whole_stage_end_to_end(tmp_path: Path) -> None:
     metadata = event.step_materialization_data.materialization.metadata
     assert metadata["best_step"].value == trained["best_step"]
 
-    # Nothing changed: the model is found done, its result file untouched.
-    before = (home.artifacts.folder("toy", "models", "tiny") / "result.json").stat().st_mtime_ns
-    assert home.materialise("models/tiny").success
-    assert (home.artifacts.folder("toy", "models", "tiny") / "result.json").stat().st_mtime_ns == before
+    # The progress file says how it ended.
+    folder = home.artifacts.folder("toy", "models", "tiny")
+    standing = read_standing(folder)
+    assert (standing.state, standing.step, standing.best_step) == (FINISHED, trained["steps"], trained["best_step"])
+    assert "toy/models/tiny is trained (" in told(standing, "toy")
+
+    # Nothing changed: the model is found done without another process, its result file untouched.
+    before = (folder / "result.json").stat().st_mtime_ns
+    with monkeypatch.context() as no_process:
+        no_process.setattr(training_process.subprocess, "Popen", None)
+        again = home.materialise("models/tiny")
+    assert again.success
+    (event,) = again.get_asset_materialization_events()
+    assert event.step_materialization_data.materialization.metadata["reused"].value is True
+    assert (folder / "result.json").stat().st_mtime_ns == before
+    assert read_standing(folder) == standing
 
     # New examples make the old model stale, and the check says so.
     exchange = home.artifacts.read_frame("toy", "training_train")
@@ -158,12 +178,18 @@ def test_whole_stage_end_to_end(tmp_path: Path) -> None:
     stale = home.materialise("trained_models", "learning_curves", raise_on_error=False)
     assert checks_of(stale)["trained_on_present_examples"] is False
 
+    # Weights that are not those of the result are seen as well.
+    weights = folder / "kept" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
+    harmed = home.materialise("trained_models", "learning_curves", raise_on_error=False)
+    assert checks_of(harmed)["weights_as_trained"] is False
+
 
 def test_leak_left_in_training_blocks(tmp_path: Path) -> None:
     home = Home(tmp_path, spec_of(None))
-    assert home.materialise(*INDEX, "splits", "leakage", "training_examples").success
+    assert home.materialise(*INDEX, "splits", "split_sizes", "leakage", "training_examples").success
     used = home.load("training_examples").filter("used")
-    planted = [(used["negative_ids"][0][1], "x1", "test", 1.0)]
+    planted = [(used["negative_ids"][0][1], "train", "x1", "test", 1.0, 1)]
     home.warehouse.replace("toy", {"leakage": TABLES["leakage"].frame(planted)}, purpose="test")
     checks = {next(iter(check.check_specs)).name: check for check in examples_assets(home.spec).checks}
     check = checks["no_leak_in_training"]
@@ -188,8 +214,43 @@ def test_a_level_without_relevant_validation_passage_stops_before_training(tmp_p
         .otherwise(pl.col("score"))
     )
     home.warehouse.replace("toy", {"qrels": flat}, purpose="test")
+    names = (*INDEX, "splits", "split_sizes", "leakage", "training_examples")
+    result = home.materialise(*names, raise_on_error=False)
+    assert not result.success
+    (failed,) = [check for check in result.get_asset_check_evaluations() if not check.passed]
+    assert failed.check_name == "validation_holds_every_level"
+    assert failed.description is not None
+    assert failed.description.startswith("criterion: 0 validation groups have a query with a relevant passage")
+    assert not home.warehouse.exists("toy", "training_examples")
+    # Materialised by itself, without the checks before it, the step refuses too.
+    assert home.materialise("leakage").success
     with pytest.raises(TrainingError, match="criterion"):
-        home.materialise(*INDEX, "splits", "leakage", "training_examples")
+        home.materialise("training_examples")
+
+
+def test_a_project_of_the_test_collection_blocks(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of(None))
+    listed = TABLES["test_projects"].frame([(f"project-{TRAINED}",)])
+    home.warehouse.replace("toy", {"test_projects": listed}, purpose="test")
+    result = home.materialise(*INDEX, "splits", "split_sizes", "leakage", raise_on_error=False)
+    (failed,) = [check for check in result.get_asset_check_evaluations() if not check.passed]
+    assert (failed.check_name, failed.severity) == ("no_test_group_in_splits", dg.AssetCheckSeverity.ERROR)
+    assert TRAINED in str(failed.metadata["groups"].value)
+    assert not home.warehouse.exists("toy", "leakage")
+
+
+def test_examples_that_do_not_add_up_block(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of(None))
+    assert home.materialise(*INDEX, "splits", "split_sizes", "leakage", "training_examples").success
+    checks = {next(iter(check.check_specs)).name: check for check in examples_assets(home.spec).checks}
+    accounted = checks["every_positive_accounted"]
+    assert next(iter(accounted.check_specs)).blocking
+    examples = home.load("training_examples")
+    assert accounted(warehouse=home.warehouse).metadata["positives"].value == examples.height
+    home.warehouse.replace("toy", {"training_examples": examples[1:]}, purpose="test")
+    result = accounted(warehouse=home.warehouse)
+    assert result.passed is False
+    assert examples["positive_id"][0] in str(result.metadata["unaccounted"].value)
 
 
 def test_a_missing_result_names_the_asset(tmp_path: Path) -> None:

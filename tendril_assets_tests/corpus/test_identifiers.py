@@ -13,6 +13,7 @@ from tendril_assets.corpus.identifiers import (
     KeyedHasher,
     checked_id,
     keyed_order,
+    keyed_orders,
     refuse_collisions,
     refuse_lookalikes,
     require_fingerprint,
@@ -94,6 +95,24 @@ def test_two_raw_ids_with_one_published_id_are_refused():
     refuse_collisions("project", [("a", "g-1"), ("b", "g-2"), ("a", "g-1")])
     with pytest.raises(TendrilError, match="g-1"):
         refuse_collisions("project", [("a", "g-1"), ("b", "g-1")])
+
+
+@given(st.lists(st.text(max_size=8), max_size=6), st.integers(), st.text(max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_a_keyed_order_is_blake2b_of_the_framed_parts_one_by_one_or_together(entities, seed, stage):
+    """Against hashlib on the framing spelt out; ASCII and other ids go different ways to the same bytes."""
+    expected = [
+        int.from_bytes(
+            hashlib.blake2b(
+                framed(str(seed), stage, unicodedata.normalize("NFC", entity)), digest_size=8, person=b"keyed_order"
+            ).digest(),
+            "big",
+        )
+        >> 1
+        for entity in entities
+    ]
+    assert keyed_orders(seed, stage, entities) == expected
+    assert [keyed_order(seed, stage, entity) for entity in entities] == expected
 
 
 def test_keyed_order_depends_on_seed_stage_and_entity():

@@ -1,17 +1,21 @@
-import hashlib
+"""The encoder: prompts, store, order; and rankings by its embeddings."""
+
 import importlib.util
 import subprocess
 import sys
+from collections import UserDict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from tendril_assets.errors import TendrilError
+from tendril_assets.evaluation import dense
 from tendril_assets.evaluation.dense import Encoder, load_encoder, rank_dense
-from tendril_assets.evaluation.embeddings import EmbeddingStore
-from tendril_assets.evaluation.models import folder_hash, is_pinned, load_model, model_identity, model_source
+from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
+from tendril_assets.evaluation.models import load_model
 from tendril_assets.evaluation.ranking import Scope
 from tendril_assets.spec import ModelSpec
 
@@ -20,21 +24,47 @@ SAMPLE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 
 def spec_of(base: str = "org/model", **changes: object) -> ModelSpec:
-    return ModelSpec(**({"base": base, "dimensions": 2, "licence": "MIT"} | changes))
+    return ModelSpec.model_validate({"base": base, "dimensions": 2, "licence": "MIT"} | changes)
 
 
 class Recorder:
-    """Stands for a SentenceTransformer: unit vectors by the rendered text alone, and keeps what it was given."""
+    """Stands for a SentenceTransformer whose tokens are code points; unit vectors by the rendered text alone.
 
-    def __init__(self) -> None:
+    ``inputs`` are the rendered texts it turned into vectors.
+    """
+
+    training = False
+    truncate_dim = None
+
+    def __init__(self, vectors: dict[str, list[float]] | None = None) -> None:
+        import torch
+
+        self.device = torch.device("cpu")
+        self.tokenizer = self
         self.inputs: list[str] = []
+        self._vectors = vectors
 
-    def encode(self, texts: list[str], *, prompt: str, normalize_embeddings: bool, **_: object) -> np.ndarray:
-        assert normalize_embeddings
-        rendered = [prompt + text for text in texts]
+    def preprocess(self, texts: list[str], *, prompt: str, task: str, processing_kwargs: dict) -> UserDict:
+        return UserDict(input_ids=[[ord(c) for c in prompt + text] for text in texts], modality="text")
+
+    def pad(self, columns: dict[str, list[list[int]]], **_: object) -> dict[str, list[list[int]]]:
+        return columns
+
+    def train(self, mode: bool = True) -> "Recorder":
+        return self
+
+    def eval(self) -> "Recorder":
+        return self
+
+    def __call__(self, features: dict[str, Any], **_: object) -> dict[str, Any]:
+        import torch
+
+        rendered = ["".join(map(chr, row)) for row in features["input_ids"]]
         self.inputs += rendered
-        angles = np.array([sum(map(ord, text)) % 97 for text in rendered]) / 31
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        if self._vectors is not None:
+            return {"sentence_embedding": torch.tensor([self._vectors[text] for text in rendered])}
+        angles = torch.tensor([sum(map(ord, text)) % 97 for text in rendered]) / 31
+        return {"sentence_embedding": torch.stack([angles.cos(), angles.sin()], dim=1)}
 
 
 def test_prompts_are_applied_by_kind() -> None:
@@ -55,10 +85,10 @@ def test_each_distinct_text_is_encoded_once_and_order_is_kept() -> None:
     model = Recorder()
     encoder = Encoder(model, spec_of(), "id")
     vectors = encoder.encode(["b", "aaa", "b"], "document")
-    assert sorted(model.inputs) == ["aaa", "b"]
+    assert model.inputs == ["aaa", "b"]  # the longest first
     assert vectors.dtype == np.float32
     assert vectors[0].tolist() == vectors[2].tolist()
-    assert vectors[1].tolist() == Recorder().encode(["aaa"], prompt="", normalize_embeddings=True)[0].tolist()
+    assert vectors[1].tolist() == Encoder(Recorder(), spec_of(), "id").encode(["aaa"], "document")[0].tolist()
     assert encoder.encode([], "query").shape == (0, 2)
 
 
@@ -67,31 +97,57 @@ def test_nothing_is_encoded_twice_by_the_same_model_and_prompt(tmp_path: Path) -
     first = Encoder(Recorder(), spec_of(), "id", store)
     expected = first.encode(texts, "document")
     model = Recorder()
-    again = Encoder(model, spec_of(), "id", store)
+    again = Encoder(model, spec_of(encode_tokens=9), "id", store)  # another batch size is no other model
     assert again.encode(["drei", *texts], "document")[1:].tolist() == expected.tolist()
     assert (model.inputs, again.encoded, again.reused) == (["drei"], 1, 2)
     for other in (
         Encoder(model, spec_of(), "other weights", store),
         Encoder(model, spec_of(document_prompt="p "), "id", store),
+        Encoder(model, spec_of(), "id", store, bf16=True),
     ):
         other.encode(["eins"], "document")
         assert (other.encoded, other.reused) == (1, 0)
 
 
-def test_embeddings_that_are_no_number_are_refused() -> None:
-    class Broken(Recorder):
-        def encode(self, texts: list[str], **options: object) -> np.ndarray:
-            return np.full((len(texts), 2), np.nan)
+def test_what_was_encoded_is_stored_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of two texts, a shard per two: stopped at the fifth text, the first four are kept."""
 
-    with pytest.raises(TendrilError, match="not finite, for: 'Holz'"):
-        Encoder(Broken(), spec_of(), "id").encode(["Holz"], "query")
+    class Failing(Recorder):
+        def __call__(self, features: dict[str, Any], **options: object) -> dict[str, Any]:
+            if len(self.inputs) == 4:
+                raise KeyboardInterrupt
+            return super().__call__(features, **options)
+
+    monkeypatch.setattr(dense, "_SHARD_TEXTS", 2)
+    store, texts = EmbeddingStore(tmp_path), ["aaaa", "bbbb", "cccc", "dddd", "eeee"]
+    with pytest.raises(KeyboardInterrupt):
+        Encoder(Failing(), spec_of(encode_tokens=8), "id", store).encode(texts, "document")
+    after = Recorder()
+    Encoder(after, spec_of(), "id", store).encode(texts, "document")
+    assert after.inputs == ["eeee"]
+
+
+def test_progress_counts_distinct_texts_and_ends_at_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "_TOLD_SECONDS", 0.0)
+    store = EmbeddingStore(tmp_path)
+    Encoder(Recorder(), spec_of(), "id", store).encode(["aaaa"], "document")
+    told: list[tuple[int, int]] = []
+    encoder = Encoder(Recorder(), spec_of(encode_tokens=8), "id", store)
+    encoder.encode(["aaaa", "bbbb", "cccc", "dddd", "bbbb"], "document", lambda *counts: told.append(counts))
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_embeddings_that_are_no_number_are_refused_by_hash_not_by_text() -> None:
+    encoder = Encoder(Recorder({"Holz": [1.0, 0.0], "Stahl": [float("nan"), 0.0]}), spec_of(), "id")
+    with pytest.raises(TendrilError, match=f"not finite, for the text of SHA-256 {text_key('Stahl').hex()}") as caught:
+        encoder.encode(["Holz", "Stahl"], "query")
+    assert "Stahl" not in str(caught.value)
 
 
 def test_ranking_is_by_cosine_per_scope_and_ties_go_by_id() -> None:
-    class Axes:
-        def encode(self, texts: list[str], **options: object) -> np.ndarray:
-            place = {"ja": [1, 0], "nein": [-1, 0], "halb": [0.6, 0.8], "Frage": [1, 0]}
-            return np.array([place[text] for text in texts], dtype=np.float32)
+    place = {"ja": [1.0, 0.0], "nein": [-1.0, 0.0], "halb": [0.6, 0.8], "Frage": [1.0, 0.0]}
 
     def scope(group: str, passages: dict[str, str]) -> Scope:
         ordered = dict(sorted(passages.items(), reverse=True))
@@ -99,51 +155,14 @@ def test_ranking_is_by_cosine_per_scope_and_ties_go_by_id() -> None:
         return Scope(frame, pl.DataFrame({"query_id": ["q"], "group_id": [group], "text": ["Frage"]}))
 
     scopes = [scope("g1", {"a": "ja", "b": "nein", "c": "ja", "d": "halb"}), scope("g2", {"e": "nein"})]
-    run = rank_dense(scopes, Encoder(Axes(), spec_of(), "id"), depth=3)
+    run = rank_dense(scopes, Encoder(Recorder(place), spec_of(), "id"), depth=3)
     assert run.select("group_id", "passage_id", "rank", "score").rows() == [
         ("g1", "c", 1, 1.0),
         ("g1", "a", 2, 1.0),
         ("g1", "d", 3, pytest.approx(0.6)),
         ("g2", "e", 1, -1.0),
     ]
-    assert rank_dense([], Encoder(Axes(), spec_of(), "id"), depth=3).is_empty()
-
-
-def test_hub_ids_pass_through() -> None:
-    assert model_source(spec_of("org/model", revision="abc")) == "org/model"
-    assert is_pinned(spec_of("org/model", revision="abc"))
-    assert not is_pinned(spec_of("org/model"))
-    assert model_identity(spec_of("org/model", revision="abc")) != model_identity(spec_of("org/model", revision="abd"))
-
-
-def test_folders_are_checked_against_the_hash(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    right = hashlib.sha256(b"weights").hexdigest()
-    assert model_source(spec_of(str(tmp_path), sha256=right)) == tmp_path
-    with pytest.raises(TendrilError, match="other weights"):
-        model_source(spec_of(str(tmp_path), sha256="0" * 64))
-
-
-def test_missing_folders_and_packages_are_named(tmp_path: Path) -> None:
-    with pytest.raises(TendrilError, match=r"no model\.safetensors"):
-        model_source(spec_of(str(tmp_path)))
-    with pytest.raises(TendrilError, match="'no_such_package'"):
-        model_source(spec_of("package:no_such_package"))
-    with pytest.raises(TendrilError, match="carries 0 model folders"):
-        model_source(spec_of("package:tendril_assets"))
-
-
-def test_identity_follows_content_and_settings_but_not_the_card(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    (tmp_path / "README.md").write_text("card")
-    spec = spec_of(str(tmp_path))
-    before = model_identity(spec)
-    (tmp_path / "README.md").write_text("another card")
-    assert model_identity(spec) == before
-    assert model_identity(spec_of(str(tmp_path), max_length=64)) != before
-    (tmp_path / "config.json").write_text("{}")
-    assert model_identity(spec) != before
-    assert folder_hash(tmp_path) in model_identity(spec)
+    assert rank_dense([], Encoder(Recorder(place), spec_of(), "id"), depth=3).is_empty()
 
 
 def test_torch_is_not_imported_with_the_module() -> None:
@@ -168,7 +187,7 @@ def test_the_sample_model_end_to_end(sample: ModelSpec, tmp_path: Path) -> None:
     texts = ["Wood from certified forests", "The contract ends in March", "wood " * 100]
     together = encoder.encode(texts, "document")
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
-    alone = Encoder(encoder._model, sample, "id", batch_size=1)
+    alone = Encoder(encoder._model, sample.model_copy(update={"encode_tokens": 8}), "id")
     separately = np.concatenate([alone.encode([text], "document") for text in texts])
     assert together == pytest.approx(separately, abs=1e-5)  # batches and padding change rounding only
     query = encoder.encode(["sustainable timber"], "query")

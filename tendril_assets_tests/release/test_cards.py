@@ -9,7 +9,6 @@ from tendril_assets.release.cards import CardInputs, dataset_card
 from tendril_assets.release.figures import CARD_FIGURES, assert_sums, read_figures
 from tendril_assets.release.front_matter import gating_text, licence_text
 from tendril_assets.release.huggingface import Config
-from tendril_assets.release.model_cards import ModelInputs, model_card
 from tendril_assets_tests.release import toy
 
 CONFIGS = [
@@ -112,33 +111,3 @@ def test_licence_and_gating_carry_the_names() -> None:
     assert "re-identify" in licence_text(toy.spec())
     assert "disclose" in licence_text(toy.spec())
     assert "{" not in licence_text(toy.spec()) + gating_text(toy.spec())
-
-
-def model_inputs(**changes) -> ModelInputs:
-    tables = toy.tables()
-    use = toy.reader(toy.database(tables))("training_use")
-    names = ("trained_models", "system_scores", "comparisons")
-    return ModelInputs(toy.spec(), *(tables[n] for n in names), use, False)._replace(**changes)
-
-
-def test_model_card_has_prompts_results_and_recipe() -> None:
-    card = model_card("mini", model_inputs())
-    assert "`encode_query` adds the prompt `query: `, `encode_document` adds no prompt." in card
-    assert "+0.095 nDCG@10 [+0.065, +0.130]" in card
-    assert "(p < 0.001 after Holm's correction" in card
-    # 11 + 10 used; 6 more were available and taken out for balance.
-    assert "21 examples of 27 available (11 area of action and 10 criterion)" in card
-    assert "effective batch 32 (2 x 16)" in card
-    assert "step 168 of 224 was kept" in card
-    assert "sentence-transformers 6.0.1 and torch 2.13.0" in card
-
-
-def test_model_card_before_evaluation_says_so() -> None:
-    card = model_card("mini", model_inputs(scores=model_inputs().scores.clear()))
-    assert "has not been evaluated on the test collection yet" in card
-
-
-def test_model_card_of_other_training_data_is_refused() -> None:
-    trained = model_inputs().trained.with_columns(examples=pl.lit(20, pl.Int32))
-    with pytest.raises(ExportInvariantError, match="trained on 20 examples, training_examples now marks 21"):
-        model_card("mini", model_inputs(trained=trained))

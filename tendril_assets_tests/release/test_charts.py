@@ -124,3 +124,21 @@ def test_markup_in_labels_is_escaped() -> None:
     svg = bars([Bar("<b>&", 1, "1")], WIDE, 'say "hi"')
     assert "<b>" not in svg
     assert ET.fromstring(svg).attrib["aria-label"] == 'say "hi"'
+
+
+def test_two_pictures_with_one_range_put_the_same_step_in_the_same_place() -> None:
+    """The guide of the lower one stands below the ring of the upper one: both know the same x range and the same names."""
+    upper = lines(
+        [Line("a long name", [(0, 0.5), (56, 0.7), (224, 0.6)])],
+        WIDE,
+        "",
+        x_title="",
+        ring=(56, 0.7, "kept"),
+        x_range=(0, 224),
+    )
+    lower = lines(
+        [Line("loss", [(1, 0.9), (200, 0.3)])], WIDE, "", x_title="", guide=56, x_range=(0, 224), room="a long name"
+    )
+    ring = float(re.search(r'<circle cx="([\d.]+)" cy="[\d.]+" r="5" class="ring"', upper)[1])
+    guide = float(re.search(r'<line x1="([\d.]+)" [^>]*class="guide"', lower)[1])
+    assert guide == ring

@@ -186,10 +186,11 @@ def test_removed_ids_are_found_raw_or_published(kind: str, identifier: str, pass
         ("splits", (toy.group(1), "validation"), [("group_in_two_splits", toy.group(1))]),
         (
             "leakage",
-            (toy.passage(2, 1, 2), toy.passage(10, 1, 1), "validation", 0.9),
+            (toy.passage(2, 1, 2), "train", toy.passage(10, 1, 1), "validation", 0.9, 1),
             [("leaked_passage_in_training", toy.passage(2, 1, 2))],
         ),
         ("test_projects", ("P-4",), [("test_group_in_corpus", toy.group(4))]),
+        ("test_projects", (toy.group(4),), [("test_group_in_corpus", toy.group(4))]),
         ("test_corpus", ("t-1", "Text", toy.group(5), None, 1), [("test_group_in_corpus", toy.group(5))]),
         (
             "training_examples",

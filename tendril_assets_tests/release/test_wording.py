@@ -10,8 +10,10 @@ from tendril_assets.release.wording import (
     named,
     p_value,
     plural,
+    scientific,
     share,
     signed,
+    spread,
     system_name,
     usd,
 )
@@ -43,6 +45,10 @@ def test_system_names() -> None:
 def test_numbers() -> None:
     assert [plural(n, "query") for n in (0, 1, 1041)] == ["0 queries", "1 query", "1,041 queries"]
     assert plural(2, "day") == "2 days"
+    assert plural(4, "process") == "4 processes"
+    assert [scientific(v) for v in (1e-5, 2.5e-6, 0.01)] == ["1e-5", "2.5e-6", "0.01"]
+    assert spread([0.53, 0.484], 2) == "0.48-0.53"
+    assert spread([0.501, 0.499], 2) == "0.50"
     assert [
         share(p, w).replace("\u00a0", " ") for p, w in ((839_805, 911_540), (1, 77), (1, 5_000), (0, 5), (1, 0))
     ] == [

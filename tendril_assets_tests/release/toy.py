@@ -6,6 +6,7 @@ of 4 passages each: 80 passages. 8 queries: 3 areas, 5 criteria. Project i is ju
 """
 
 import hashlib
+import json
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from tendril_assets.qrels.splits import split_sizes
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
@@ -83,7 +85,9 @@ def tables() -> dict[str, pl.DataFrame]:
     measured(rows)
     _training(rows)
     _evaluation(rows)
-    return {name: TABLES[name].frame(rows[name]) for name in TABLES}
+    frames = {name: TABLES[name].frame(rows[name]) for name in TABLES}
+    levels = ("area_of_action", "criterion")
+    return frames | {"split_sizes": split_sizes(frames["splits"], frames["qrels"], frames["queries"], levels)}
 
 
 def _corpus(rows: dict[str, list]) -> None:
@@ -115,6 +119,7 @@ def _corpus(rows: dict[str, list]) -> None:
                     rows["corpus"].append((pid, text, group(i), document(i, j), k))
         rows["anonymized_entities"].append((f"P-{i}", "doc1.pdf", "PERSON", 7))
     rows["passage_texts"] += [(passage(i, 1, 1), "corpus", group(i), "a clause of two projects") for i in (1, 2)]
+    rows["passage_texts"] += [(passage(1, 1, k), "corpus", group(1), f"a text of its own, {k}") for k in (2, 3)]
     for n in range(8):
         rows["queries"].append(
             (query(n), f"{SUBJECTS[n % 3]} bevorzugen ({n})", level(n), f"Catalog_{n % 4}", f"area-{n % 3}")
@@ -261,24 +266,7 @@ def _training(rows: dict[str, list]) -> None:
             used = n not in (5, 7)
             reason = None if used else "balance"
             rows["training_examples"].append((query(n), level(n), group(i), passage(i, 1, 1), negatives, used, reason))
-    rows["trained_models"].append(
-        (
-            "mini",
-            "package:mini_weights",
-            None,
-            "c" * 16,
-            "d" * 16,
-            "models/mini",
-            168,
-            0.823,
-            0.62,
-            21,
-            1,
-            224,
-            512.0,
-            '{"sentence-transformers": "6.0.1", "torch": "2.13.0"}',
-        )
-    )
+    rows["trained_models"].append(trained_model())
     curve = {0: 0.62, 56: 0.741, 112: 0.802, 168: 0.823, 224: 0.817}
     for step, value in curve.items():
         for measure, shift in (
@@ -294,12 +282,80 @@ def _training(rows: dict[str, list]) -> None:
         rows["learning_curves"].append(("mini", step, "learning_rate", rate))
 
 
+WEIGHTS = b"not really weights"
+DATA_HASH = "d" * 64
+
+
+def trained_model(**changes) -> dict:
+    """The row of the model: trained as the specification says, on what the tables hold."""
+    described = spec()
+    row = {
+        "model": "mini",
+        "base": "package:mini_weights",
+        "revision": None,
+        "config_hash": "c" * 64,
+        "data_hash": DATA_HASH,
+        "path": "models/mini",
+        "best_step": 168,
+        "best_value": 0.823,
+        "base_value": 0.62,
+        "examples": 21,
+        "validation": json.dumps(
+            {"area_of_action": {"groups": 63, "queries": 120}, "criterion": {"groups": 62, "queries": 118}}
+        ),
+        "inputs": 84,
+        "query_inputs": 8,
+        "document_inputs": 76,
+        "truncated_inputs": 3,
+        "truncated_queries": 0,
+        "truncated_documents": 3,
+        "steps": 224,
+        "stop_reason": "epochs",
+        "seconds": 512.0,
+        "parameters": 22_713_216,
+        "device": "CPU (x86_64)",
+        "processes": 1,
+        "precision": "fp32",
+        "recipe": json.dumps(
+            {
+                "training": described.training.model_dump(mode="json"),
+                "model": described.models["mini"].model_dump(mode="json"),
+                "seed": described.seed,
+            }
+        ),
+        "weights_sha256": hashlib.sha256(WEIGHTS).hexdigest(),
+        "versions": '{"python": "3.11.7", "sentence-transformers": "6.0.1", "torch": "2.13.0"}',
+    }
+    return row | changes
+
+
+def weights_folder(folder: Path, **changes) -> Path:
+    """A folder that describes itself as a kept model does; ``changes`` go to its prompts, pooling, width and length."""
+    said = {"prompts": {"query": "query: ", "document": ""}, "pooling": "mean", "width": 384, "length": 256} | changes
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    files = {
+        "modules.json": [
+            {"path": place, "type": f"sentence_transformers.modules.{kind}"} for place, kind in kinds.items()
+        ],
+        "config_sentence_transformers.json": {"prompts": said["prompts"]},
+        "tokenizer_config.json": {"model_max_length": said["length"]},
+        "1_Pooling/config.json": {"pooling_mode": said["pooling"], "embedding_dimension": said["width"]},
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    (folder / "model.safetensors").write_bytes(WEIGHTS)
+    return folder
+
+
 SYSTEMS = {"bm25": 0.421, "mini_base": 0.547, "mini_tuned": 0.642}
 MEASURES = {"ndcg@10": 0.0, "recall@10": 0.12, "recall@100": 0.35, "mrr@10": 0.02, "p@10": -0.2, "judged@10": 0.3}
 
 
 def _evaluation(rows: dict[str, list]) -> None:
     for system, centre in SYSTEMS.items():
+        weights = {"mini_base": "b" * 64, "mini_tuned": hashlib.sha256(WEIGHTS).hexdigest()}.get(system)
+        rows["ranked_systems"].append((system, weights, "e" * 64))
         for measure, shift in MEASURES.items():
             for lvl, offset in (("all", 0.0), ("area_of_action", -0.025), ("criterion", 0.025)):
                 values = []
@@ -309,7 +365,8 @@ def _evaluation(rows: dict[str, list]) -> None:
                     values.append(value)
                     rows["group_scores"].append((system, f"g-test{g:015d}", lvl, measure, value, 6))
                 mean = sum(values) / len(values)
-                rows["system_scores"].append((system, lvl, measure, mean, mean - 0.045, mean + 0.043, 33, 198, 12))
+                ends = (mean - 0.045, mean + 0.043)
+                rows["system_scores"].append((system, lvl, measure, mean, *ends, 33, 198, 12, weights, "e" * 64))
         for n in range(8):
             value = noise(system, n)
             rows["query_scores"].append((system, f"t-{n}", f"g-test{0:015d}", level(n), "ndcg@10", value, 3))

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.children import process_started
+from tendril_assets.progress_file import Author
 from tendril_assets.resources.asking_progress import (
-    Author,
-    Every,
     Standing,
     read_standings,
     standing_of,
@@ -140,12 +139,3 @@ def test_the_step_of_a_run_is_found_while_it_goes_on(tmp_path: Path) -> None:
     assert standing_of(tmp_path, "run-2") is None
     write_standing(tmp_path, beginning().ended("complete"))
     assert standing_of(tmp_path, "run-1") is None
-
-
-def test_every_is_true_once_in_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("tendril_assets.resources.asking_progress.time.monotonic", lambda: now[0])
-    due, due_at_once = Every(5), Every(5, at_once=True)
-    assert (due(), due_at_once(), due_at_once()) == (False, True, False)
-    now[0] += 5
-    assert (due(), due(), due_at_once()) == (True, False, True)

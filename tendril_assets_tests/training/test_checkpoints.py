@@ -1,151 +1,239 @@
-"""Checkpoints are whole or ignored; the result is written last."""
+"""Checkpoints are whole or not used; what is wrong is told; what is kept is bounded."""
 
-import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tendril_assets.errors import CheckpointMismatch
-from tendril_assets.training.checkpoints import KEPT, MARKER, RESULT, Progress, RunFolder, finished, install
+from tendril_assets.errors import CheckpointMismatch, TrainingError
+from tendril_assets.training.checkpoints import Progress, RunFolder
+from tendril_assets.training.whole import MARKER
+from tendril_assets_tests.training.toy import said
+
+STATE = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json", "rng_state.pth")
+VERSIONS = {"torch": "2.13.0", "transformers": "5.24.0"}
 
 
 def run_folder(tmp_path: Path, config: str = "c" * 64, data: str = "d" * 64) -> RunFolder:
-    return RunFolder(tmp_path / "model", config, data)
+    return RunFolder(tmp_path / "model", config, data, VERSIONS)
 
 
 def save(run: RunFolder, step: int, best: int) -> Progress:
     """What training leaves behind at an evaluation step."""
-    progress = Progress(run.config_hash, run.data_hash, step, best, 0.5, 0.4, 12.5, [(step, "loss", 1 / 3)])
-    for folder in (run.best(best), run.checkpoint(step)):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "model.safetensors").write_bytes(f"{folder.name}".encode())
-        run.mark(folder, progress)
+    progress = Progress(run.config_hash, run.data_hash, step, best, 0.5, 0.4, 12.5, "here", [(step, "loss", 1 / 3)])
+    if not run.best(best).exists():
+        run.keep_best(replace(progress, step=0), lambda folder: write(Path(folder), STATE[:1]))
+    run.checkpoint(step).mkdir()
+    write(run.checkpoint(step), STATE)
+    run.mark(run.checkpoint(step), progress)
     return progress
+
+
+def write(folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (folder / name).write_text(f"{name} of {folder.name}")
+
+
+def resume(run: RunFolder, processes: int = 1) -> tuple[int | None, list[str]]:
+    """The step that the run resumes from, and what is told."""
+    lines: list[str] = []
+    point = run.resume_point(said(lines), processes)
+    return (None if point is None else point[1].step), lines
+
+
+def names(run: RunFolder) -> list[str]:
+    return sorted(path.name for path in run.path.iterdir())
 
 
 def test_last_whole_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
     save(run, 56, 56)
     progress = save(run, 112, 56)
-    assert run.last_whole() == (run.checkpoint(112), progress)
+    lines: list[str] = []
+    assert run.resume_point(said(lines)) == (run.checkpoint(112), progress)
+    assert lines == []
+    assert names(run) == ["best-56", "checkpoint-112", "checkpoint-56"]
 
 
 def test_numbers_are_ordered_as_numbers(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
-    save(run, 56, 56)
-    save(run, 112, 56)
-    save(run, 8, 8)
-    assert run.last_whole()[1].step == 112
-
-
-def test_half_written_checkpoint_is_ignored(tmp_path: Path) -> None:
-    run = run_folder(tmp_path)
-    save(run, 56, 56)
-    run.checkpoint(112).mkdir()
-    (run.checkpoint(112) / "model.safetensors").write_bytes(b"half")
-    (run.path / "checkpoint-notes").mkdir()
-    assert run.last_whole()[0] == run.checkpoint(56)
-
-
-def test_checkpoint_whose_best_weights_are_gone_is_ignored(tmp_path: Path) -> None:
-    run = run_folder(tmp_path)
-    save(run, 56, 56)
-    save(run, 112, 112)
-    (run.best(112) / MARKER).unlink()
-    assert run.last_whole()[0] == run.checkpoint(56)
+    for step in (56, 112, 8):
+        save(run, step, step)
+    assert resume(run)[0] == 112
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    assert run_folder(tmp_path).last_whole() is None
+    assert resume(run_folder(tmp_path)) == (None, [])
 
 
-@pytest.mark.parametrize(("field", "named"), [("config_hash", "config_hash"), ("data_hash", "data_hash")])
-def test_foreign_checkpoint_is_refused(tmp_path: Path, field: str, named: str) -> None:
+def test_checkpoint_that_was_cut_off_is_deleted_and_told(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
     save(run, 56, 56)
-    marker = run.checkpoint(56) / MARKER
-    marker.write_text(json.dumps(json.loads(marker.read_text()) | {field: "e" * 64}))
-    with pytest.raises(CheckpointMismatch, match=named):
-        run.last_whole()
+    run.checkpoint(112).mkdir()
+    write(run.checkpoint(112), STATE[:1])
+    (run.path / "best-112.partial").mkdir()
+    (run.path / "checkpoint-notes").mkdir()
+    step, lines = resume(run)
+    assert step == 56
+    assert lines == [
+        "checkpoint-112 is not whole and is deleted: complete.json is missing: it was cut off while it was written"
+    ]
+    assert names(run) == ["best-56", "checkpoint-56", "checkpoint-notes"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (lambda folder: (folder / "optimizer.pt").unlink(), "optimizer.pt is missing"),
+        (lambda folder: (folder / "optimizer.pt").write_text("opt"), "optimizer.pt has 3 bytes"),
+        (lambda folder: (folder / "rng_state.pth").write_text("rng_state.pth of checkpoint-113"), "has other bytes"),
+        (lambda folder: (folder / MARKER).write_text("{"), "complete.json cannot be read"),
+    ],
+)
+def test_damaged_checkpoint_is_set_aside_and_the_former_one_used(
+    tmp_path: Path, damage: Callable[[Path], object], fault: str
+) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    save(run, 112, 112)
+    damage(run.checkpoint(112))
+    step, lines = resume(run)
+    assert step == 56
+    assert len(lines) == 1
+    assert fault in lines[0]
+    assert lines[0].endswith(f"It is kept as {run.path / 'damaged-checkpoint-112'}")
+    # the best weights of step 112 come again with training
+    assert names(run) == ["best-56", "checkpoint-56", "damaged-checkpoint-112"]
+
+
+def test_damaged_best_weights_lead_to_the_former_checkpoint(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    save(run, 112, 112)
+    (run.best(112) / "model.safetensors").write_text("other")
+    step, lines = resume(run)
+    assert step == 56
+    assert "best-112 is not whole and is not used: model.safetensors has 5 bytes" in lines[0]
+    assert "checkpoint-112 is whole, but not its best weights: best-112: model.safetensors" in lines[1]
+    assert names(run) == ["best-56", "checkpoint-56", "damaged-best-112"]
+
+
+def test_without_any_whole_checkpoint_training_begins_anew(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    save(run, 112, 56)
+    shutil.rmtree(run.best(56))
+    step, lines = resume(run)
+    assert step is None
+    assert lines[0] == "checkpoint-112 is whole, but not its best weights: best-56: is missing"
+    assert lines[-1] == "no whole checkpoint is left: training begins anew"
+    assert names(run) == []
+
+
+def test_of_several_damaged_ones_the_furthest_is_kept(tmp_path: Path) -> None:
+    """One folder of a kind, so that damage cannot fill the disk."""
+    run = run_folder(tmp_path)
+    for folder in ("damaged-checkpoint-8", "damaged-best-8"):
+        (run.path / folder).mkdir(parents=True)
+    save(run, 56, 56)
+    save(run, 112, 56)
+    for step in (56, 112):
+        (run.checkpoint(step) / "scheduler.pt").unlink()
+    step, lines = resume(run)
+    assert step is None
+    assert lines[0] == "damaged-checkpoint-8, found damaged earlier, makes room and is deleted"
+    assert lines[1].startswith("checkpoint-112 is not whole and is not used: scheduler.pt is missing")
+    assert lines[2:] == [
+        "checkpoint-56 is not whole and is deleted (damaged-checkpoint-112 is kept): scheduler.pt is missing",
+        "no whole checkpoint is left: training begins anew",
+    ]
+    assert names(run) == ["damaged-best-8", "damaged-checkpoint-112"]
+    run.discard(said(lines))
+    assert lines[-1] == (
+        "training is over, its checkpoints are deleted, with them damaged-best-8, damaged-checkpoint-112"
+    )
+    assert not run.path.exists()
+
+
+@pytest.mark.parametrize("other", [{"config": "e" * 64}, {"data": "e" * 64}])
+@pytest.mark.parametrize("kind", ["checkpoint-56", "best-56"])
+def test_checkpoint_of_another_run_is_refused(tmp_path: Path, other: dict[str, str], kind: str) -> None:
+    run, foreign = run_folder(tmp_path / "a"), run_folder(tmp_path / "b", **other)
+    save(run, 56, 56)
+    save(foreign, 56, 56)
+    shutil.rmtree(run.path / kind)
+    (foreign.path / kind).rename(run.path / kind)
+    with pytest.raises(CheckpointMismatch, match=f"{next(iter(other))}_hash eeeeeeee"):
+        resume(run)
 
 
 def test_another_configuration_starts_its_own_folder(tmp_path: Path) -> None:
     save(run_folder(tmp_path), 56, 56)
-    assert run_folder(tmp_path, config="f" * 64).last_whole() is None
-    assert run_folder(tmp_path, data="f" * 64).last_whole() is None
+    assert resume(run_folder(tmp_path, config="f" * 64)) == (None, [])
+    assert resume(run_folder(tmp_path, data="f" * 64)) == (None, [])
 
 
 def test_moved_folder_is_found_again(tmp_path: Path) -> None:
-    run = run_folder(tmp_path / "old")
-    save(run, 56, 56)
+    save(run_folder(tmp_path / "old"), 56, 56)
     (tmp_path / "old").rename(tmp_path / "new")
-    moved = run_folder(tmp_path / "new")
-    assert moved.last_whole()[0] == moved.checkpoint(56)
+    assert resume(run_folder(tmp_path / "new")) == (56, [])
 
 
-def test_sweep_keeps_the_last_checkpoint_and_the_best_weights(tmp_path: Path) -> None:
+def test_other_library_versions_are_told(tmp_path: Path) -> None:
+    save(run_folder(tmp_path), 56, 56)
+    later = RunFolder(tmp_path / "model", "c" * 64, "d" * 64, VERSIONS | {"torch": "2.14.0", "numpy": "3.0"})
+    step, lines = resume(later)
+    assert step == 56
+    assert lines == [
+        "checkpoint-56 was written by torch 2.13.0 (now 2.14.0), numpy unknown (now 3.0): from here the curve may differ "
+        "slightly"
+    ]
+
+
+def test_another_number_of_processes_is_told(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    progress = save(run, 56, 56)
+    (run.checkpoint(56) / "rng_state.pth").unlink()
+    write(run.checkpoint(56), ("rng_state_0.pth", "rng_state_1.pth"))
+    run.mark(run.checkpoint(56), progress)
+    assert resume(run, processes=2) == (56, [])
+    step, lines = resume(run, processes=1)
+    assert step == 56
+    assert "was written by 2 process(es), this run has 1" in lines[0]
+
+
+@pytest.mark.parametrize("missing", STATE)
+def test_a_checkpoint_without_a_part_of_the_state_is_never_called_whole(tmp_path: Path, missing: str) -> None:
+    run = run_folder(tmp_path)
+    run.checkpoint(56).mkdir(parents=True)
+    write(run.checkpoint(56), tuple(name for name in STATE if name != missing))
+    with pytest.raises(TrainingError, match="lacks (random states|" + missing + ")"):
+        run.mark(run.checkpoint(56), Progress(run.config_hash, run.data_hash, 56))
+    assert not (run.checkpoint(56) / MARKER).exists()
+
+
+def test_sweep_makes_room_but_for_the_last_checkpoint(tmp_path: Path) -> None:
+    """As before an evaluation: the next checkpoint is the second one then, and the last stays until that is whole."""
     run = run_folder(tmp_path)
     save(run, 56, 56)
-    save(run, 112, 56)
-    run.checkpoint(168).mkdir()
-    run.sweep(save(run, 112, 56))
-    assert sorted(path.name for path in run.path.iterdir()) == ["best-56", "checkpoint-112"]
+    progress = save(run, 112, 112)
+    (run.path / "damaged-checkpoint-56").mkdir()
+    run.sweep(progress)
+    assert names(run) == ["best-112", "checkpoint-112", "damaged-checkpoint-56"]
 
 
-def result(run: RunFolder, **more) -> dict:
-    return {"config_hash": run.config_hash, "data_hash": run.data_hash, **more}
-
-
-def test_installed_result_is_found_for_the_same_hashes_only(tmp_path: Path) -> None:
+def test_best_weights_are_in_place_whole_or_not_at_all(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
-    save(run, 56, 56)
-    stored = install(run.model_folder, run.best(56), result(run, best_step=56))
-    assert finished(run.model_folder, run.config_hash, run.data_hash) == stored
-    assert finished(run.model_folder, "e" * 64, run.data_hash) is None
-    assert finished(run.model_folder, run.config_hash, "e" * 64) is None
-    assert not (run.model_folder / KEPT / MARKER).exists()
+    progress = Progress(run.config_hash, run.data_hash, 0, 56)
 
+    def cut_off(folder: str) -> None:
+        write(Path(folder), STATE[:1])
+        raise KeyboardInterrupt
 
-@pytest.mark.parametrize("damage", ["changed", "deleted", "no result"])
-def test_damaged_result_is_no_result(tmp_path: Path, damage: str) -> None:
-    run = run_folder(tmp_path)
-    save(run, 56, 56)
-    install(run.model_folder, run.best(56), result(run))
-    weights = run.model_folder / KEPT / "model.safetensors"
-    if damage == "changed":
-        weights.write_bytes(b"others")
-    elif damage == "deleted":
-        weights.unlink()
-    else:
-        (run.model_folder / RESULT).unlink()
-    assert finished(run.model_folder, run.config_hash, run.data_hash) is None
-
-
-def test_new_result_replaces_the_former_one(tmp_path: Path) -> None:
-    run = run_folder(tmp_path)
-    save(run, 56, 56)
-    save(run, 112, 112)
-    install(run.model_folder, run.best(56), result(run, best_step=56))
-    install(run.model_folder, run.best(112), result(run, best_step=112))
-    assert finished(run.model_folder, run.config_hash, run.data_hash)["best_step"] == 112
-    assert (run.model_folder / KEPT / "model.safetensors").read_bytes() == b"best-112"
-    assert sorted(path.name for path in run.model_folder.iterdir()) == [KEPT, RESULT, "runs"]
-
-
-def test_crash_during_install_leaves_no_result_that_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old figures must not stand beside the new weights."""
-    run = run_folder(tmp_path)
-    save(run, 56, 56)
-    save(run, 112, 112)
-    install(run.model_folder, run.best(56), result(run, best_step=56))
-
-    def full_disk(*_args: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr("tendril_assets.training.checkpoints.write_json", full_disk)
-    with pytest.raises(OSError, match="no space"):
-        install(run.model_folder, run.best(112), result(run, best_step=112))
-    monkeypatch.undo()
-    assert finished(run.model_folder, run.config_hash, run.data_hash) is None
-    install(run.model_folder, run.best(112), result(run, best_step=112))
-    assert finished(run.model_folder, run.config_hash, run.data_hash)["best_step"] == 112
+    with pytest.raises(KeyboardInterrupt):
+        run.keep_best(progress, cut_off)
+    assert names(run) == ["best-56.partial"]
+    run.keep_best(progress, lambda folder: write(Path(folder), STATE[:1]))
+    assert names(run) == ["best-56"]

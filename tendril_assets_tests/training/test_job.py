@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tendril_assets.errors import TrainingError
+from tendril_assets.licences import Licence
 from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
 from tendril_assets_tests.training.toy import toy_exchange, toy_job
 
@@ -42,7 +43,7 @@ def test_config_hash_covers_recipe_model_and_seed_but_no_place(tmp_path: Path, b
     same = [
         replace(job, folder=tmp_path / "elsewhere", exchange={}),
         replace(job, model="other_name"),
-        replace(job, spec=job.spec.model_copy(update={"licence": "MIT"})),
+        replace(job, spec=job.spec.model_copy(update={"licence": Licence.model_validate("CC-BY-4.0")})),
         replace(job, spec=job.spec.model_copy(update={"base": str(shutil.copytree(base, tmp_path / "moved"))})),
     ]
     assert {other.config_hash for other in same} == {job.config_hash}

@@ -80,3 +80,46 @@ def test_gradient_is_the_same_however_a_batch_is_split(split: list[int]) -> None
         return model.layer.weight.grad
 
     torch.testing.assert_close(gradient(split), gradient([4]), rtol=1e-10, atol=1e-12)
+
+
+def test_gradient_worked_out_by_hand() -> None:
+    """With p_j the softmax of 20 cos_j over the candidates, d loss / d cos_j is 20 (p_j - [j = 0]).
+
+    All vectors are unit vectors in the plane and the query is (1, 0). A candidate at angle a moves, by a small turn, its
+    cosine by -sin a along the tangent (-sin a, cos a); along itself its cosine does not change. So the gradient with
+    respect to the candidate is 20 (p_j - [j = 0]) (-sin a) (-sin a, cos a).
+    """
+    cosines = [0.9, 0.5, 0.4, 0.3]
+    query, *candidates = row(cosines)
+    for candidate in candidates:
+        candidate.requires_grad_()
+    info_nce(query, candidates[0], candidates[1:], 20).sum().backward()
+    weights = [math.exp(20 * cosine) for cosine in cosines]
+    for place, (candidate, cosine, weight) in enumerate(zip(candidates, cosines, weights, strict=True)):
+        slope = 20 * (weight / sum(weights) - (place == 0))
+        sine = math.sqrt(1 - cosine**2)
+        expected = torch.tensor([[slope * sine**2, -slope * sine * cosine]], dtype=torch.float64)
+        torch.testing.assert_close(candidate.grad, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_gradient_equals_finite_differences() -> None:
+    torch.manual_seed(3)
+    columns = [torch.randn(3, 5, dtype=torch.float64, requires_grad=True) for _ in range(5)]
+    assert torch.autograd.gradcheck(lambda q, p, *negatives: info_nce(q, p, negatives, 20), columns)
+
+
+def test_rows_that_fill_up_count_for_nothing() -> None:
+    """A negative number marks them: neither value nor gradient knows of them."""
+    torch.manual_seed(4)
+    columns = [torch.randn(3, 6, dtype=torch.float64) for _ in range(5)]
+
+    def loss_and_gradient(rows: int, labels: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        model = Embedding()
+        loss = OwnNegativesLoss(model, scale=20)([{"x": column[:rows]} for column in columns], torch.tensor(labels))
+        loss.backward()
+        return loss.detach(), model.layer.weight.grad
+
+    torch.testing.assert_close(loss_and_gradient(3, [7, 0, -1]), loss_and_gradient(2, [7, 0]))
+    alone, gradient = loss_and_gradient(1, [-1])
+    assert alone == 0
+    assert not gradient.any()

@@ -115,6 +115,6 @@ def toy_job(folder: Path, encoder: Path, exchange: ExchangeSet | None = None, **
         dimensions=DIMENSIONS,
         max_length=32,
         batch=4,
-        licence="none",
+        licence="MIT",
     )
     return TrainingJob("tiny", folder / "models" / "tiny", files, recipe, spec, SUBSETS, seed=42)

@@ -1,0 +1,77 @@
+"""``tendril models``: the models of a collection, whether they are on this machine, and what may be done with them."""
+
+import json
+
+import click
+from rich.console import Console
+
+from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
+from tendril_assets.evaluation.model_state import ModelState, model_states
+from tendril_assets.hub_cache import cache_folder
+from tendril_assets.settings import Settings
+
+console = Console(highlight=False, soft_wrap=True)
+
+
+@click.command()
+@click.option("--collection", default=DEFAULT_COLLECTION, show_default=True, help="Folder name under defs/.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list instead of words.")
+def models(collection: str, as_json: bool) -> None:
+    """The collection's models: where each base is or how it is fetched, how it is fed and trained, its licence.
+
+    Reads only: nothing is fetched, and no weights are loaded. The active profile counts.
+    """
+    states = model_states(collection_spec(collection, Settings.from_env().profile))
+    if as_json:
+        click.echo(json.dumps([state.to_json() for state in states], ensure_ascii=False, indent=1))
+        return
+    if not states:
+        console.print(f"{collection} has no models")
+    for state in states:
+        console.print(f"[bold]{state.name}[/]")
+        for what, found in model_lines(state):
+            console.print(f"  {what:<9} {found}", markup=False)
+
+
+def model_lines(state: ModelState) -> list[tuple[str, str]]:
+    """What is said of a model, as (what, found)."""
+    spec, licence = state.spec, state.spec.licence
+    rests = "".join(f" It rests on {work.name} ({work.licence.name})." for work in spec.upstream)
+    processes = f" x {spec.processes} processes" if spec.processes > 1 else ""
+    training = (
+        f"batch {spec.batch} x {state.accumulation} accumulated{processes} = {state.effective_batch}"
+        if state.accumulation
+        else f"batch {spec.batch}{processes} does not divide the effective batch {state.effective_batch}: change batch"
+    )
+    return [
+        ("base", spec.base),
+        *here(state),
+        ("pinned", pinned(state)),
+        ("embeds", f"{spec.pooling} pooling, {spec.dimensions:,} dimensions, at most {spec.max_length:,} tokens"),
+        ("prompts", f"query {_prompt(spec.query_prompt)}, document {_prompt(spec.document_prompt)}"),
+        ("training", training),
+        ("licence", f"{licence.name} ({licence.id}). {' '.join(licence.consequences)}{rests}"),
+    ]
+
+
+def here(state: ModelState) -> list[tuple[str, str]]:
+    """Where the base is, how it is fetched, or what is wrong with it."""
+    if state.folder is not None:
+        return [("here", state.folder)]
+    if state.fetch is not None and state.commit is None:
+        return [("here", f"no, it is not in the hub's cache {cache_folder()}"), ("fetch", state.fetch)]
+    return [("here", f"cannot be used: {state.problem}")]
+
+
+def pinned(state: ModelState) -> str:
+    """By what the base is known; else what would pin it."""
+    if state.is_pinned:
+        return f"yes, commit {state.spec.revision}" if state.fetch else "yes, by its content"
+    if state.commit:
+        return f"no: set revision to {state.commit}, the commit that is here"
+    named = f"{state.spec.revision!r} is no full commit" if state.spec.revision else "no revision is given"
+    return f"no: {named}; results of an unpinned base are not used again"
+
+
+def _prompt(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False) if text else "none"

@@ -1,0 +1,146 @@
+"""What lies in a model's folder: its weights, one file or shards, and what must not be loaded from it.
+
+Weights are read from safetensors only: unpickling a weights file runs whatever code its author put there. Nothing here
+imports torch.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tendril_assets.errors import TendrilError
+from tendril_assets.files import file_hash
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+MODULES = "modules.json"
+_CODE_MAPS = ("config.json", "tokenizer_config.json", "processor_config.json")
+_PICKLES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
+_LIBRARY = "sentence_transformers."
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of the model's main weights: ``model.safetensors``, or the index and then its shards; [] without any.
+
+    They lie in the folder itself, or where its ``modules.json`` puts the first module. Raises TendrilError for an index
+    that is not readable or leads out of the folder; a shard in the list may be missing.
+    """
+    for place in dict.fromkeys((folder, folder / _module_paths(folder)[0])):
+        if (place / WEIGHTS).is_file():
+            return [place / WEIGHTS]
+        if (place / INDEX).is_file():
+            return [place / INDEX, *(place / name for name in _shards(place / INDEX))]
+    return []
+
+
+def weights_hash(folder: Path) -> str | None:
+    """SHA-256, hex, of the main weights; None where there are none, or not all of them.
+
+    One file: the hash of its bytes. Shards: the hash over one line ``<hash>  <name>`` for the index and each shard, by
+    name, as ``sha256sum model* | sha256sum`` gives it (in the C locale).
+    """
+    files = weight_files(folder)
+    if not files or not all(path.is_file() for path in files):
+        return None
+    if len(files) == 1:
+        return file_hash(files[0])
+    lines = (f"{file_hash(path)}  {path.name}\n" for path in sorted(files))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def folder_hash(folder: Path) -> str:
+    """SHA-256 over the names and contents of a model folder's files, the card (README.md) left out."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "README.md"):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def model_folders(root: Path) -> list[Path]:
+    """The folders below ``root`` that hold a whole model: a ``modules.json``, else weights."""
+    found = {path.parent for path in root.rglob(MODULES)}
+    found = found or {path.parent for name in (WEIGHTS, INDEX) for path in root.rglob(name)}
+    return sorted(folder for folder in found if weight_files(folder))
+
+
+def check_folder(folder: Path, name: str, *, runs_code: bool) -> None:
+    """That the folder can be loaded without unpickling anything, and without code that nobody pinned.
+
+    ``name`` says in errors which model it is; ``runs_code``: the specification trusts the code that came with it.
+    Raises TendrilError for a folder that is missing or not complete, pickled weights, and code from another repository,
+    which no revision of this one pins.
+    """
+    if not folder.is_dir():
+        raise TendrilError(f"base model {name!r}: there is no folder {folder}")
+    files = weight_files(folder)
+    if missing := [path.name for path in files if not path.is_file()]:
+        raise TendrilError(f"{name}: {folder} lacks {', '.join(missing)}: fetch or copy the model again, whole")
+    _refuse_pickles(folder, name, has_weights=bool(files))
+    _check_code(folder, name, runs_code=runs_code)
+
+
+def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
+    pickled = sorted({path for pattern in _PICKLES for path in folder.rglob(pattern)})
+    if not has_weights:
+        told = (
+            f"only {pickled[0].name}, which is a pickle: loading it would run code" if pickled else f"no {INDEX} either"
+        )
+        raise TendrilError(
+            f"base model {name!r}: there is no {WEIGHTS} in {folder}, {told}. Take a revision of it with safetensors, or "
+            "convert it once where you trust it: "
+            f"SentenceTransformer({name!r}).save_pretrained(FOLDER), then name that folder as base"
+        )
+    # Modules beside the transformer fall back to a pickle by themselves where their safetensors are missing.
+    for path in pickled:
+        if not any((path.parent / weights).is_file() for weights in (WEIGHTS, INDEX)) and path.parent != folder:
+            raise TendrilError(
+                f"{name}: {path.relative_to(folder)} is a pickle, and there is no {WEIGHTS} beside it: loading it would run "
+                "code. Take a revision with safetensors, or convert the model once where you trust it, with "
+                "SentenceTransformer.save_pretrained"
+            )
+
+
+def own_code(folder: Path) -> list[str]:
+    """The classes that a model's folder names outside the libraries, in its configurations or as its modules."""
+    kinds = [module.get("type", "") for module in _modules(folder)]
+    references = [reference for file in _CODE_MAPS for reference in _auto_map(folder / file)]
+    return sorted({*references, *(kind for kind in kinds if not kind.startswith(_LIBRARY))})
+
+
+def _check_code(folder: Path, name: str, *, runs_code: bool) -> None:
+    if elsewhere := [reference for reference in own_code(folder) if "--" in reference and runs_code]:
+        raise TendrilError(
+            f"{name} would run {', '.join(elsewhere)}: code of another repository, which its revision does not pin. Copy that "
+            "code into a local folder beside the weights, take the repository out of auto_map, and name the folder as base"
+        )
+
+
+def _auto_map(path: Path) -> list[str]:
+    found: list[str] = []
+    for value in _read(path).get("auto_map", {}).values() if path.is_file() else ():
+        found += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
+    return found
+
+
+def _module_paths(folder: Path) -> list[str]:
+    return [module.get("path", "") for module in _modules(folder)] or [""]
+
+
+def _modules(folder: Path) -> list[dict[str, Any]]:
+    path = folder / MODULES
+    return _read(path) if path.is_file() else []
+
+
+def _shards(index: Path) -> list[str]:
+    names = sorted(set(_read(index).get("weight_map", {}).values()))
+    if not names or any(Path(name).name != name or not name.endswith(".safetensors") for name in names):
+        raise TendrilError(f"{index} names {names[:3] or 'no shard'}: shards are safetensors files in the same folder")
+    return names
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TendrilError(f"{path} is not JSON ({error}): fetch or copy the model again, whole") from error

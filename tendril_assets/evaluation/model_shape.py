@@ -1,0 +1,106 @@
+"""A loaded model made to embed as its specification says. Importing this loads torch and sentence-transformers."""
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Transformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+from torch import nn
+
+from tendril_assets.errors import TendrilError
+from tendril_assets.spec import ModelSpec
+
+
+def default_modules(folder: Path, spec: ModelSpec, arguments: dict[str, Any]) -> list[nn.Module]:
+    """Modules for a folder that is a plain transformer: its own pooling is nobody's, so the specification's is taken."""
+    shared = {"local_files_only": True, "trust_remote_code": spec.trust_remote_code}
+    transformer = Transformer(
+        str(folder), model_kwargs=shared | arguments, processor_kwargs=dict(shared), config_kwargs=dict(shared)
+    )
+    return [transformer, Pooling(transformer.get_embedding_dimension(), spec.pooling)]
+
+
+def fit_to(model: SentenceTransformer, spec: ModelSpec) -> None:
+    """Give ``model`` the specification's prompts, length and width, and embeddings of length 1.
+
+    Raises TendrilError where it pools otherwise, is narrower, reads less, or cannot pad.
+    """
+    _check_pooling(model, spec)
+    tokenizer = model.tokenizer
+    if tokenizer is not None and getattr(tokenizer, "pad_token", "") is None:
+        raise TendrilError(
+            f"the tokenizer of {spec.base} has no padding token, so texts cannot go through in batches: save it once with one "
+            "(tokenizer.pad_token = tokenizer.eos_token; tokenizer.save_pretrained(FOLDER)) and name that folder as base"
+        )
+    limit = position_limit(model)
+    if limit is not None and spec.max_length > limit:
+        raise TendrilError(f"{spec.base} reads at most {limit} tokens, the specification says {spec.max_length}")
+    model.max_seq_length = spec.max_length
+    # The base's own prompts and default would reach whoever calls encode without naming one.
+    model.prompts = {"query": spec.query_prompt, "document": spec.document_prompt}
+    model.default_prompt_name = None
+    model.similarity_fn_name = "cosine"
+    _set_width(model, spec)
+
+
+def position_limit(model: SentenceTransformer) -> int | None:
+    """Tokens, special ones included, that the model has positions for; None where nothing limits it.
+
+    The RoBERTa family (XLM-R, CamemBERT, MPNet) counts positions from its padding id + 1 on, so 8,194 rows of the table serve
+    8,192 tokens. For rotary positions it is the length the configuration names.
+    """
+    transformer = model.transformers_model
+    if transformer is None:
+        return None
+    for name, module in transformer.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            first = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - first
+    return getattr(transformer.config.get_text_config(), "max_position_embeddings", None)
+
+
+def _check_pooling(model: SentenceTransformer, spec: ModelSpec) -> None:
+    modes: set[str] = set()
+    for module in model:
+        if isinstance(module, Pooling):
+            mode = module.pooling_mode
+            modes |= {mode} if isinstance(mode, str) else {"+".join(mode)}
+    if modes and modes != {spec.pooling}:
+        raise TendrilError(
+            f"{spec.base} pools by {', '.join(sorted(modes))}, the specification says {spec.pooling!r}: set pooling"
+        )
+
+
+def _set_width(model: SentenceTransformer, spec: ModelSpec) -> None:
+    """End the model with its first ``dimensions`` coordinates, brought to length 1.
+
+    A narrower width (Matryoshka) is a step of the model itself, not the library's ``truncate_dim``: that cuts after the
+    normalisation, so that embeddings come out shorter than 1, and the loss would train coordinates that are never used.
+    The step is a projection by ones and zeros, a stock module, so that the saved model needs no code of ours.
+    """
+    model.truncate_dim = None
+    width = model.get_embedding_dimension() or model.encode(["a"]).shape[1]  # code of its own need not say
+    if width < spec.dimensions:
+        raise TendrilError(f"{spec.base} gives {width} dimensions, the specification says {spec.dimensions}")
+    modules = OrderedDict(model.named_children())
+    if isinstance(next(reversed(modules.values())), Normalize):
+        modules.popitem()
+    if width > spec.dimensions:
+        first = Dense(width, spec.dimensions, bias=False, activation_function=nn.Identity())
+        first.linear.weight = nn.Parameter(torch.eye(spec.dimensions, width), requires_grad=False)
+        modules[_free_name(modules)] = first.to(model.device)
+    modules[_free_name(modules)] = Normalize()
+    for name in list(model._modules):
+        del model._modules[name]
+    for name, module in modules.items():
+        model.add_module(name, module)
+
+
+def _free_name(modules: Mapping[str, nn.Module]) -> str:
+    """By their number, as the library names them; saved modules may have been named otherwise."""
+    return next(name for name in map(str, itertools.count(len(modules))) if name not in modules)

@@ -1,0 +1,81 @@
+"""What a long step tells other processes while it runs: a small file that is replaced as a whole, and who writes it.
+
+Such a file is never fsynced: after a power cut it may be gone or empty, and says nothing that what the step stores does
+not know. It stays when the step ends; one that still says ``running`` while its process is gone was cut off.
+"""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tendril_assets.children import process_started
+
+
+@dataclass(frozen=True)
+class Author:
+    """The process that writes a file, told apart from any later one that is given the same id."""
+
+    pid: int
+    started: str | None
+    host: str
+    boot: str | None
+
+    @classmethod
+    def me(cls) -> "Author":
+        return cls(os.getpid(), process_started(os.getpid()), socket.gethostname(), _boot())
+
+    def lives(self) -> bool | None:
+        """Whether the process goes on; None where only its own machine could tell, or the system does not."""
+        if self.host != socket.gethostname() or self.started is None:
+            return None
+        if self.boot != _boot():
+            return False
+        return process_started(self.pid) == self.started
+
+    def goes_on(self, updated: datetime, stale_after: timedelta, now: datetime | None = None) -> bool:
+        """Whether the writer of a file of ``updated`` still works; on another machine its age alone can tell."""
+        lives = self.lives()
+        return (now or datetime.now(UTC)) - updated < stale_after if lives is None else lives
+
+
+class Every:
+    """True at most once in ``seconds``: a brake on lines and events."""
+
+    def __init__(self, seconds: float, *, at_once: bool = False) -> None:
+        self._seconds = seconds
+        self._next = time.monotonic() + (0.0 if at_once else seconds)
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + self._seconds
+        return True
+
+
+def replace_file(path: Path, fields: Mapping[str, Any]) -> None:
+    """Put ``fields`` as JSON in the place of ``path``. Raises OSError.
+
+    One process at a time writes a file, so one name for the half-written one will do.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    try:
+        partial.write_text(json.dumps(fields), encoding="utf-8")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _boot() -> str | None:
+    """Id of this start of the machine; None where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None

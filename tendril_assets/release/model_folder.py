@@ -1,0 +1,98 @@
+"""The folder of a fine-tuned model that a user loads, copies or publishes: weights, card, licence and notice.
+
+``release/<collection>/models/<name>/`` is what ``SentenceTransformer(folder)`` loads. It is put together beside its
+place and set in place with one rename; where nothing would change it is left alone. Large files are hard links to the
+weights that training kept (copies where the file system has no links), so publishing a model doubles no gigabytes.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tendril_assets.files import file_hash
+from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_place, sweep, sync_tree, work_folder
+from tendril_assets.release.model_cards import write_card
+from tendril_assets.release.model_inputs import ModelInputs, card_model
+from tendril_assets.release.model_licence import licence_files
+from tendril_assets.release.weights import WeightsFolder
+
+CARD = "README.md"
+# Small files are copied: whoever edits a configuration in the folder must not edit what training kept.
+_LINKED_FROM = 1 << 20
+_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EACCES}
+
+
+class ModelFolder(NamedTuple):
+    path: Path
+    outcome: str
+
+
+def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFolder) -> ModelFolder:
+    """Write ``root/<published name>``, or leave an equal one alone.
+
+    Raises:
+        KeyError, ExportInvariantError: see ``model_cards.model_card``; nothing is written then.
+    """
+    known = card_model(model, inputs, weights)
+    release = inputs.spec.release
+    names = release.published_model(model)
+    data = f"{release.hub_id(release.name)}, version {release.version}"
+    texts = {CARD: write_card(known, inputs), **licence_files(known, names.title, data)}
+    return write_folder(root, names.name, weights.path, texts)
+
+
+def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, str]) -> ModelFolder:
+    """``root/name`` with the files of ``weights`` and ``texts`` over them, whole or not at all."""
+    root.mkdir(parents=True, exist_ok=True)
+    sweep(root)
+    target = root / name
+    sources = {p.relative_to(weights).as_posix(): p for p in _files(weights)}
+    sources = {place: source for place, source in sources.items() if place not in texts}
+    if target.is_dir() and _is_same(target, sources, texts):
+        return ModelFolder(target, UNCHANGED)
+    work = work_folder(target)
+    try:
+        for place, source in sources.items():
+            (work / place).parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(source, work / place)
+        for place, text in texts.items():
+            (work / place).write_text(text, encoding="utf-8")
+        sync_tree(work)
+        outcome = REPLACED if target.exists() else WRITTEN
+        set_in_place(work, target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return ModelFolder(target, outcome)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (p for p in sorted(folder.rglob("*")) if p.is_file())
+
+
+def _is_same(target: Path, sources: Mapping[str, Path], texts: Mapping[str, str]) -> bool:
+    there = {p.relative_to(target).as_posix(): p for p in _files(target)}
+    return (
+        there.keys() == sources.keys() | texts.keys()
+        and all(there[place].read_bytes() == text.encode() for place, text in texts.items())
+        and all(_is_same_file(source, there[place]) for place, source in sources.items())
+    )
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    if one.samefile(other):
+        return True
+    return one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    if source.stat().st_size >= _LINKED_FROM:
+        try:
+            os.link(source, target)
+            return
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+    shutil.copyfile(source, target)

@@ -1,0 +1,232 @@
+"""Where the training of one model stands, in ``models/<model>/progress.json``, for other processes to read.
+
+Written by the process that trains (the first of several) at most twice a second, and at every evaluation, checkpoint and
+end. It holds numbers, the device and the process that writes it, never a text. It stays when training ends, with how it
+ended; one that still says ``running`` while its process is gone was cut off, and the next start resumes from its last
+checkpoint.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tendril_assets.progress_file import Author, replace_file
+from tendril_assets.training.events import Began, CheckpointSaved, Evaluated, Event, StepDone
+from tendril_assets.training.job import TrainingJob
+from tendril_assets.training.pace import Paces
+
+VERSION = 1
+FILE = "progress.json"
+RUNNING, FINISHED, FAILED, STOPPED = "running", "finished", "failed", "stopped"
+LOADING, BASE, TRAINING, EVALUATING, SAVING, CHECKING = (
+    "loading",
+    "measuring the base",
+    "training",
+    "evaluating",
+    "saving",
+    "checking the kept weights",
+)
+# A writer on another machine is known by its file's age alone; an evaluation between two signs of it may be long.
+STALE_AFTER = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why training ended without a result: the kind of error, and the sentence that says what to do.
+
+    ``stack`` is there for an error nobody foresaw. ``rank``: the process it came up in, where several train together.
+    """
+
+    kind: str
+    message: str
+    stack: str | None = None
+    rank: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" + ("" if self.rank is None else f" (in training process {self.rank})")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """``steps`` are 0 until the data is loaded. ``value`` and ``values`` are of the last evaluation, ``base_value`` of step 0.
+
+    ``checkpoint_step`` is what a run that is cut off now resumes from; None where it would begin anew. ``paces`` are
+    seconds per step, evaluation and checkpoint as seen so far. ``run`` is Dagster's run id, None where training was
+    started by hand.
+    """
+
+    model: str
+    run: str | None
+    config_hash: str
+    author: Author
+    began: datetime
+    updated: datetime
+    state: str = RUNNING
+    doing: str = LOADING
+    step: int = 0
+    steps: int = 0
+    loss: float | None = None
+    learning_rate: float | None = None
+    examples_per_s: float | None = None
+    tokens_per_s: float | None = None
+    eta_s: float | None = None
+    memory: int | None = None
+    measure: str | None = None
+    value: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    base_value: float | None = None
+    best_step: int | None = None
+    best_value: float | None = None
+    checkpoint_step: int | None = None
+    checkpoint_at: datetime | None = None
+    resumed_from: int | None = None
+    device: str | None = None
+    precision: str | None = None
+    processes: int = 1
+    paces: Paces = field(default_factory=Paces)
+    stopped_by: Stop | None = None
+
+    @classmethod
+    def beginning(cls, job: TrainingJob, run: str | None, former: "Standing | None") -> "Standing":
+        """Nothing is loaded yet. What a run of the same configuration left behind is carried on."""
+        now = datetime.now(UTC)
+        started = cls(job.model, run, job.config_hash, Author.me(), now, now)
+        if former is None or former.config_hash != job.config_hash:
+            return started
+        return replace(
+            started,
+            measure=former.measure,
+            value=former.value,
+            values=former.values,
+            base_value=former.base_value,
+            best_step=former.best_step,
+            best_value=former.best_value,
+            checkpoint_step=former.checkpoint_step,
+            checkpoint_at=former.checkpoint_at,
+            paces=former.paces,
+        )
+
+    def at(self, event: Event, every: int, paces: Paces) -> "Standing":
+        """The same after ``event``; ``every``: steps from one evaluation to the next."""
+        known = replace(self, updated=datetime.now(UTC), paces=paces)
+        match event:
+            case Began():
+                known = replace(
+                    known,
+                    step=event.resumed_from or 0,
+                    steps=event.steps,
+                    device=event.device,
+                    precision=event.precision,
+                    processes=event.processes,
+                    resumed_from=event.resumed_from,
+                    checkpoint_step=event.resumed_from,
+                    checkpoint_at=self.checkpoint_at if event.resumed_from == self.checkpoint_step else None,
+                    doing=BASE if event.resumed_from is None else TRAINING,
+                )
+                if event.resumed_from is None:
+                    known = replace(known, value=None, values={}, base_value=None, best_step=None, best_value=None)
+                return known
+            case StepDone():
+                is_due = event.step % every == 0 or event.step == event.steps
+                return replace(
+                    known,
+                    step=event.step,
+                    steps=event.steps,
+                    loss=event.loss,
+                    learning_rate=event.learning_rate,
+                    examples_per_s=event.examples_per_s,
+                    tokens_per_s=event.tokens_per_s,
+                    eta_s=event.eta_s,
+                    memory=event.memory,
+                    doing=EVALUATING if is_due else TRAINING,
+                )
+            case Evaluated():
+                return replace(
+                    known,
+                    step=event.step,
+                    measure=event.measure,
+                    value=event.value,
+                    values=dict(event.values),
+                    base_value=event.value if event.step == 0 else self.base_value,
+                    best_step=event.best_step,
+                    best_value=event.best_value,
+                    doing=SAVING if event.step else TRAINING,
+                )
+            case CheckpointSaved():
+                at_end = event.step == event.steps
+                return replace(
+                    known,
+                    checkpoint_step=event.step,
+                    checkpoint_at=known.updated,
+                    doing=CHECKING if at_end else TRAINING,
+                )
+            case _:
+                return known
+
+    def ended(self, state: str, stopped_by: Stop | None = None) -> "Standing":
+        return replace(
+            self, author=Author.me(), state=state, updated=datetime.now(UTC), eta_s=None, stopped_by=stopped_by
+        )
+
+    @property
+    def seconds(self) -> float:
+        """How long this process has trained."""
+        return (self.updated - self.began).total_seconds()
+
+    def goes_on(self, now: datetime | None = None) -> bool:
+        return self.state == RUNNING and self.author.goes_on(self.updated, STALE_AFTER, now)
+
+    def was_cut_off(self) -> bool:
+        """Whether its process ended without saying how: killed, out of memory, power cut."""
+        return self.state == RUNNING and not self.goes_on()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; times in ISO form."""
+        fields = asdict(self)
+        for name in ("began", "updated", "checkpoint_at"):
+            fields[name] = None if fields[name] is None else fields[name].isoformat()
+        return {"v": VERSION, **fields}
+
+    @classmethod
+    def from_json(cls, fields: Any) -> "Standing":
+        """Raises ValueError where ``fields`` are not those of a standing of this version."""
+        try:
+            version, values = fields["v"], {name: value for name, value in fields.items() if name != "v"}
+            if version != VERSION:
+                raise ValueError(f"version {version!r}; this program reads {VERSION}")
+            values["author"], values["paces"] = Author(**values["author"]), Paces(**values["paces"])
+            values["stopped_by"] = None if values["stopped_by"] is None else Stop(**values["stopped_by"])
+            for name in ("began", "updated", "checkpoint_at"):
+                values[name] = None if values[name] is None else datetime.fromisoformat(values[name])
+            return cls(**values)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"no progress of a training: {error!r}") from error
+
+
+def write_standing(model_folder: Path, standing: Standing) -> None:
+    """Put ``standing`` in the place of the model's file. Raises OSError."""
+    replace_file(model_folder / FILE, standing.to_json())
+
+
+def read_standing(model_folder: Path) -> Standing | None:
+    """None where there is no file, or one that cannot be read: half-written at a power cut, or of another version."""
+    try:
+        return Standing.from_json(json.loads((model_folder / FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def settle(model_folder: Path) -> None:
+    """The result is in place: a file that tells of a run which was cut off just after that is corrected. Raises OSError."""
+    left = read_standing(model_folder)
+    if left is not None and left.state != FINISHED and not left.goes_on():
+        write_standing(model_folder, left.ended(FINISHED))
+
+
+def read_standings(models: Path) -> list[Standing]:
+    """Of all models in folders below ``models`` that left a file: those that go on first, then the latest first."""
+    found = [standing for path in models.glob(f"*/{FILE}") if (standing := read_standing(path.parent)) is not None]
+    return sorted(found, key=lambda s: (s.goes_on(), s.updated), reverse=True)

@@ -1,0 +1,201 @@
+"""A model's folder is whole or absent, is left alone where nothing changes, and loads as its card says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.files import file_hash
+from tendril_assets.release import model_folder
+from tendril_assets.release.model_folder import write_folder, write_model
+from tendril_assets.release.model_inputs import card_model
+from tendril_assets.release.model_licence import licence_files
+from tendril_assets.release.weights import read_weights_folder
+from tendril_assets.tables import TABLES
+from tendril_assets_tests.release import toy
+from tendril_assets_tests.release.toy_models import described, folder, inputs, published
+from tendril_assets_tests.training.toy import DIMENSIONS, tiny_encoder
+
+REPOSITORY = Path(__file__).parents[2]
+TEXTS = {"README.md": "card", "LICENSE": "licence"}
+
+
+def names(place: Path) -> list[str]:
+    return sorted(p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file())
+
+
+def test_the_folder_holds_weights_card_licence_and_notice(tmp_path: Path) -> None:
+    weights = folder(tmp_path / "kept")
+    made = write_model(tmp_path / "out", "mini", inputs(spec=published()), weights)
+    assert (made.path, made.outcome) == (tmp_path / "out" / "Toy-mini", "written")
+    assert names(made.path) == sorted([*names(weights.path), "LICENSE", "NOTICE", "README.md"])
+    assert made.path.joinpath("README.md").read_text().count("# Toy mini") == 1
+    assert made.path.joinpath("LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()
+    notice = made.path.joinpath("NOTICE").read_text()
+    assert notice.startswith("Toy mini\n")
+    assert "Changed: the weights were fine-tuned on Maker/toy-train, version 1.0.0." in notice
+
+
+def test_an_unchanged_model_is_not_written_again(tmp_path: Path) -> None:
+    weights = folder(tmp_path / "kept")
+    write_model(tmp_path / "out", "mini", inputs(), weights)
+    target = tmp_path / "out" / "toy-train-mini"
+    before = {name: (target / name).stat().st_mtime_ns for name in (*names(target), "")}
+    assert write_model(tmp_path / "out", "mini", inputs(), weights).outcome == "unchanged"
+    assert {name: (target / name).stat().st_mtime_ns for name in (*names(target), "")} == before
+
+
+@pytest.mark.parametrize("change", ["card", "weights", "foreign file", "missing file"])
+def test_any_difference_replaces_the_folder_whole(tmp_path: Path, change: str) -> None:
+    weights = toy.weights_folder(tmp_path / "kept")
+    write_folder(tmp_path / "out", "m", weights, TEXTS)
+    texts = TEXTS | ({"README.md": "another card"} if change == "card" else {})
+    target = tmp_path / "out" / "m"
+    if change == "weights":
+        (weights / "model.safetensors").write_bytes(b"other weights!!!!!")
+    if change == "foreign file":
+        (target / "notes.txt").write_text("mine")
+    if change == "missing file":
+        (target / "modules.json").unlink()
+    assert write_folder(tmp_path / "out", "m", weights, texts).outcome == "replaced"
+    assert names(target) == sorted([*names(weights), *TEXTS])
+    assert (target / "README.md").read_text() == texts["README.md"]
+    assert file_hash(target / "model.safetensors") == file_hash(weights / "model.safetensors")
+    assert [p.name for p in target.parent.iterdir()] == ["m"]
+
+
+def test_a_failure_half_way_leaves_the_former_folder_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
+    weights = toy.weights_folder(tmp_path / "kept")
+    write_folder(tmp_path / "out", "m", weights, TEXTS)
+    before = {n: file_hash(tmp_path / "out" / "m" / n) for n in names(tmp_path / "out" / "m")}
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(model_folder, "sync_tree", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_folder(tmp_path / "out", "m", weights, TEXTS | {"README.md": "new"})
+    assert {n: file_hash(tmp_path / "out" / "m" / n) for n in names(tmp_path / "out" / "m")} == before
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["m"]
+
+
+def test_what_a_killed_run_left_is_swept_and_a_folder_set_aside_comes_back(tmp_path: Path) -> None:
+    weights, root = toy.weights_folder(tmp_path / "kept"), tmp_path / "out"
+    write_folder(root, "other-v2.0", weights, TEXTS)
+    done = subprocess.run(["true"], check=True)
+    assert done.returncode == 0
+    dead = 2**22 - 3  # above pid_max's default, so no process has it
+    (root / "other-v2.0").rename(root / f".other-v2.0.{dead}.old")
+    (root / f".m.{dead}.tmp").mkdir()
+    (root / ".hidden").mkdir()
+    (root / ".odd.name").mkdir()
+    write_folder(root, "m", weights, TEXTS)
+    assert sorted(p.name for p in root.iterdir()) == [".hidden", ".odd.name", "m", "other-v2.0"]
+
+
+def test_large_files_are_links_and_small_ones_copies(tmp_path: Path, monkeypatch) -> None:
+    weights = toy.weights_folder(tmp_path / "kept")
+    (weights / "model.safetensors").write_bytes(b"x" * (1 << 20))
+    target = write_folder(tmp_path / "out", "m", weights, TEXTS).path
+    assert (target / "model.safetensors").samefile(weights / "model.safetensors")
+    assert not (target / "modules.json").samefile(weights / "modules.json")
+
+    def no_links(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", no_links)
+    copied = write_folder(tmp_path / "elsewhere", "m", weights, TEXTS).path
+    assert not (copied / "model.safetensors").samefile(weights / "model.safetensors")
+    assert file_hash(copied / "model.safetensors") == file_hash(weights / "model.safetensors")
+    assert write_folder(tmp_path / "elsewhere", "m", weights, TEXTS).outcome == "unchanged"
+
+
+def test_a_refused_card_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ExportInvariantError):
+        write_model(tmp_path / "out", "mini", inputs(present_data="f" * 64), folder(tmp_path / "kept"))
+    assert not (tmp_path / "out").exists()
+
+
+def files_of(made, tmp_path: Path) -> dict[str, str]:
+    known = card_model("mini", made, folder(tmp_path / "kept"))
+    return licence_files(known, "Toy mini", "toys")
+
+
+def test_a_licence_without_text_at_hand_is_named_and_not_invented(tmp_path: Path) -> None:
+    upstream = [{"name": "Deep-Base", "licence": "OpenMDW-1.1", "url": "https://example.org/deep"}]
+    files = files_of(described({"licence": "CC-BY-NC-4.0", "upstream": upstream}), tmp_path)
+    assert files["LICENSE"].startswith(
+        "Creative Commons Attribution-NonCommercial 4.0 International\nSPDX-License-Identifier: CC-BY-NC-4.0\n"
+        "Text: https://creativecommons.org/licenses/by-nc/4.0/\n\nNon-commercial use only.\n"
+    )
+    assert "This file does not repeat the text." in files["LICENSE"]
+    assert "- Deep-Base, OpenMDW License v1.1 (OpenMDW-1.1): https://" in files["NOTICE"]
+    assert "(https://example.org/deep)" in files["NOTICE"]
+
+
+def test_the_base_s_own_licence_and_notice_go_along(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "LICENSE.txt").write_text("The base's own text.\n")
+    (base / "NOTICE").write_text("Copyright somebody.\n")
+    made = described({"base": str(base), "licence": "MIT"}, {"base": str(base)})
+    files = files_of(made, tmp_path)
+    assert files["LICENSE"] == "The base's own text.\n"
+    assert files["NOTICE"].endswith(f"The notice of {base}:\n\nCopyright somebody.\n")
+
+
+def test_weights_that_are_the_base_s_are_not_called_changed(tmp_path: Path) -> None:
+    row = toy.trained_model(best_step=0)
+    files = files_of(inputs(trained=TABLES["trained_models"].frame([row])), tmp_path)
+    assert "The weights are those of the base model" in files["NOTICE"]
+    assert "Changed" not in files["NOTICE"]
+
+
+def test_the_card_s_code_runs_on_the_folder_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """The code block as it stands, where the folder lies under the name that the card loads."""
+    from tendril_assets.evaluation.models import load_model
+    from tendril_assets.spec_training import ModelSpec
+
+    encoder = tiny_encoder(tmp_path / "encoder")
+    entry = {
+        "base": str(encoder),
+        "query_prompt": "query: ",
+        "document_prompt": "passage: ",
+        "dimensions": DIMENSIONS,
+        "max_length": 32,
+        "licence": "Apache-2.0",
+    }
+    kept = tmp_path / "kept"
+    load_model(ModelSpec.model_validate(entry), device="cpu").save_pretrained(str(kept), create_model_card=False)
+    weights = read_weights_folder(kept)
+    made = described(entry, {"base": str(encoder), "weights_sha256": weights.sha256})
+    made = made._replace(spec=published(models={"mini": entry}), scores=made.scores.clear())
+    path = write_model(tmp_path / "Maker", "mini", made, weights).path
+    card = (path / "README.md").read_text()
+    [code] = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert 'SentenceTransformer("Maker/Toy-mini")' in code
+    tell = (
+        "print(queries.shape, passages.shape, tuple(scores.shape), model.max_seq_length, model.prompts, "
+        "round(float((queries ** 2).sum()), 4))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{tell}"],
+        cwd=tmp_path,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    shapes, _, rest = done.stdout.strip().splitlines()[-1].partition(" (1, 1) ")
+    assert shapes == f"(1, {DIMENSIONS}) (1, {DIMENSIONS})"
+    length, _, after = rest.partition(" ")
+    assert length == "32"
+    assert "'query': 'query: '" in after
+    assert "'document': 'passage: '" in after
+    # What the card says of normalisation is true of what the code gives.
+    assert ("are L2-normalised" in card) == after.endswith(" 1.0")

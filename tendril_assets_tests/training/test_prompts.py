@@ -1,0 +1,87 @@
+"""One table of prompts, in training, validation and test: what the tokenizer is given, to the letter."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from transformers import PreTrainedTokenizerBase
+
+from tendril_assets.evaluation.dense import load_encoder
+from tendril_assets.training.evaluating import BalancedEvaluator
+from tendril_assets.training.events import Event
+from tendril_assets.training.examples import text_columns
+from tendril_assets.training.fit import fit
+from tendril_assets.training.trainer import OwnNegativesTrainer
+from tendril_assets_tests.training.toy import said, toy_exchange, toy_job
+
+TRAINING, VALIDATION, ELSEWHERE = "training", "validation", "elsewhere"
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+    """Every text that reaches the tokenizer, by what it is tokenised for."""
+    texts: dict[str, set[str]] = {phase: set() for phase in (TRAINING, VALIDATION, ELSEWHERE)}
+    phases = [ELSEWHERE]
+    honest = PreTrainedTokenizerBase.__call__
+
+    def recording(self, text=None, *args: object, **kwargs: object):
+        texts[phases[-1]].update([text] if isinstance(text, str) else text or [])
+        return honest(self, text, *args, **kwargs)
+
+    def within(owner: type, name: str, phase: str) -> None:
+        method = getattr(owner, name)
+
+        def marked(*args: object, **kwargs: object) -> object:
+            phases.append(phase)
+            try:
+                return method(*args, **kwargs)
+            finally:
+                phases.pop()
+
+        monkeypatch.setattr(owner, name, marked)
+
+    monkeypatch.setattr(PreTrainedTokenizerBase, "__call__", recording)
+    within(OwnNegativesTrainer, "get_batch_samples", TRAINING)
+    within(BalancedEvaluator, "__call__", VALIDATION)
+    return texts
+
+
+@pytest.mark.parametrize("document_prompt", ["passage: ", ""], ids=["both", "queries only"])
+def test_every_input_has_its_prompt(
+    tmp_path: Path, encoder: Path, read: dict[str, set[str]], document_prompt: str
+) -> None:
+    """Two prompts as most-embed-de has them, and none for documents as Arctic-Embed has it."""
+    exchange = toy_exchange()
+    job = toy_job(tmp_path, encoder, exchange, evaluate_every=3, max_epochs=1)
+    job = replace(job, spec=job.spec.model_copy(update={"document_prompt": document_prompt}))
+    lines: list[str] = []
+    fit(job, said(lines))
+    query, *documents = text_columns(exchange)
+    prompts = {"query: ", document_prompt}  # the library measures a prompt's own length
+    assert read[TRAINING] - prompts == {"query: " + text for text in exchange.train[query]} | {
+        document_prompt + text for name in documents for text in exchange.train[name]
+    }
+    assert read[VALIDATION] - prompts == {"query: " + text for text in exchange.queries["text"]} | {
+        document_prompt + text for text in exchange.corpus["text"]
+    }
+    first = exchange.train.row(0, named=True)
+    assert [line for line in lines if line.startswith("input: ")] == [
+        f"input: query: {first['query']}",
+        f"input: {document_prompt}{first['positive']}",
+        f"input: {document_prompt}{first['negative_1']}",
+    ]
+
+    read[ELSEWHERE].clear()
+    kept = load_encoder(job.spec, job.folder / "kept")  # as the test collection is ranked
+    kept.encode(["w1 w2"], "query")
+    kept.encode(["w30"], "document")
+    assert read[ELSEWHERE] - prompts == {"query: w1 w2", f"{document_prompt}w30"}
+
+
+def test_long_inputs_are_shown_cut(tmp_path: Path, encoder: Path) -> None:
+    exchange = toy_exchange()
+    long = exchange._replace(train=exchange.train.with_columns(positive=exchange.train["positive"] + " w1" * 200))
+    shown: list[Event] = []
+    fit(toy_job(tmp_path, encoder, long, max_epochs=1, evaluate_every=6), shown.append)
+    inputs = [str(event).removeprefix("input: ") for event in shown if str(event).startswith("input: ")]
+    assert [len(text) for text in inputs][1] == 200
