@@ -1,4 +1,4 @@
-"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, guideline, estimate."""
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, models, guideline, ledger, estimate."""
 
 import os
 import signal

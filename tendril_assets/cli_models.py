@@ -36,7 +36,7 @@ def models(collection: str, as_json: bool) -> None:
 def model_lines(state: ModelState) -> list[tuple[str, str]]:
     """What is said of a model, as (what, found)."""
     spec, licence = state.spec, state.spec.licence
-    rests = "".join(f" It rests on {work.name} ({work.licence.name})." for work in spec.upstream)
+    rests = "".join(f" It rests on {work.name} ({work.licence.title})." for work in spec.upstream)
     processes = f" x {spec.processes} processes" if spec.processes > 1 else ""
     training = (
         f"batch {spec.batch} x {state.accumulation} accumulated{processes} = {state.effective_batch}"
@@ -50,7 +50,7 @@ def model_lines(state: ModelState) -> list[tuple[str, str]]:
         ("embeds", f"{spec.pooling} pooling, {spec.dimensions:,} dimensions, at most {spec.max_length:,} tokens"),
         ("prompts", f"query {_prompt(spec.query_prompt)}, document {_prompt(spec.document_prompt)}"),
         ("training", training),
-        ("licence", f"{licence.name} ({licence.id}). {' '.join(licence.consequences)}{rests}"),
+        ("licence", f"{licence.title}. {' '.join(licence.consequences)}{rests}"),
     ]
 
 
@@ -58,7 +58,7 @@ def here(state: ModelState) -> list[tuple[str, str]]:
     """Where the base is, how it is fetched, or what is wrong with it."""
     if state.folder is not None:
         return [("here", state.folder)]
-    if state.fetch is not None and state.commit is None:
+    if state.missing and state.fetch is not None:
         return [("here", f"no, it is not in the hub's cache {cache_folder()}"), ("fetch", state.fetch)]
     return [("here", f"cannot be used: {state.problem}")]
 

@@ -22,8 +22,12 @@ from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 
 
+class Missing(str):
+    """What a check found missing that some work needs and other work does not: told, and no fault of the set-up."""
+
+
 def show_doctor(settings: Settings, console: Console) -> bool:
-    """One line per check; True where all passed."""
+    """One line per check; True where none found a fault."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
         ("profile", lambda: _check_profile(settings.profile)),
@@ -50,7 +54,8 @@ def show_doctor(settings: Settings, console: Console) -> bool:
             console.print(f"[red]problem[/] {name}: ", end="")
             console.print(str(error), markup=False)
         else:
-            console.print(f"[green]ok[/]      {name}: ", end="")
+            sign = "[yellow]missing[/]" if isinstance(found, Missing) else "[green]ok[/]     "
+            console.print(f"{sign} {name}: ", end="")
             console.print(found, markup=False)
     return sound
 
@@ -95,15 +100,23 @@ def _check_anonymisers(profile: str | None) -> str:
 
 
 def _check_models(profile: str | None) -> str:
-    """Every base model is on this machine and can be loaded; which of them are not pinned."""
+    """Every base model is on this machine and its files are whole and fit to be loaded; which of them are not pinned.
+
+    A base that is not here stops training and its ranking alone, so it is told as missing; one that is here and unfit is
+    a fault. (Without the anonymiser's model nothing can be published at all: that is always a fault.)
+    """
     states = {
         f"{name}/{state.name}": state
         for name in sorted(collection_files())
         for state in model_states(collection_spec(name, profile))
     }
-    if missing := [f"{name}: {state.problem}" for name, state in states.items() if state.problem]:
-        raise TendrilError("; ".join(missing))
-    return "; ".join(f"{name} here, pinned: {pinned(state)}" for name, state in states.items()) or "none"
+    if unfit := [f"{name}: {state.problem}" for name, state in states.items() if state.problem and not state.missing]:
+        raise TendrilError("; ".join(unfit))
+    found = "; ".join(
+        f"{name}: {state.problem}" if state.missing else f"{name} here, pinned: {pinned(state)}"
+        for name, state in states.items()
+    )
+    return Missing(found) if any(state.missing for state in states.values()) else found or "none"
 
 
 def _check_ledger(folder: Path) -> str:

@@ -156,6 +156,10 @@ class RemoteDetectorRefused(TendrilError):
     pass
 
 
+class BaseMissing(TendrilError):
+    """A base model is not on this machine."""
+
+
 class DetectorModelError(TendrilError):
     pass
 

@@ -3,8 +3,11 @@
 import shlex
 from pathlib import Path
 
-# What a repository may hold besides and is never read: pickled weights, and exports for other runtimes.
-NEVER_READ = ("*.bin", "*.pt", "*.onnx*", "openvino/*")
+# What a repository may hold besides and is never read: pickled weights, and exports for other frameworks and runtimes.
+NEVER_READ = (
+    *("*.bin", "*.pt", "*.pth", "*.ckpt"),
+    *("*.h5", "*.msgpack", "*.onnx*", "*.gguf", "openvino/*"),
+)
 
 
 def cache_folder() -> Path:

@@ -3,7 +3,8 @@
 Below ``models:`` of a collection stands, by the collection's own name for a model, one of
 
 * nothing, or single fields to change: the registered model of that name;
-* ``registered: <name>``, and single fields to change (``base`` too: a copy in a local folder);
+* ``registered: <name>``, and single fields to change (``base`` too: a copy in a local folder, whose ``origin`` is then
+  the registered base);
 * a whole description with ``base``: a model of this collection alone.
 
 All become a ``ModelSpec`` when the specification is read. Hashes are taken of that, so it makes no difference where a
@@ -19,7 +20,7 @@ import yaml
 from pydantic import Field, create_model
 
 from tendril_assets.spec_base import Name, Part
-from tendril_assets.spec_training import ModelSpec
+from tendril_assets.spec_training import PACKAGE, ModelSpec, is_local_path
 from tendril_assets.strict_yaml import TextKeysLoader
 
 _FILE = Path(__file__).with_name("models.yaml")
@@ -71,4 +72,9 @@ def _resolved(name: Any, entry: Any) -> Any:
             f"{_BY_NAME}: <name>, or describe this one: base, query_prompt, document_prompt, dimensions, max_length, "
             "licence"
         )
-    return known[found].model_dump(mode="json") | changes
+    entry = known[found]
+    base = changes.get("base")
+    copied = isinstance(base, str) and (base.startswith(PACKAGE) or is_local_path(base))
+    # Another hub id is another model, and says itself where it is from.
+    origin = {"origin": entry.published_base if copied else None} if base is not None else {}
+    return entry.model_dump(mode="json") | origin | changes

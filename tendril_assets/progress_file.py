@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tendril_assets.children import process_started
+
+RUNNING = "running"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,40 @@ class Author:
         """Whether the writer of a file of ``updated`` still works; on another machine its age alone can tell."""
         lives = self.lives()
         return (now or datetime.now(UTC)) - updated < stale_after if lives is None else lives
+
+
+class Watched:
+    """What progress files of every kind tell: who writes them, when, and whether the work goes on.
+
+    A dataclass derives from it, sets ``STALE_AFTER``, after which the writer of a file on another machine counts as gone,
+    and has these fields.
+    """
+
+    STALE_AFTER: ClassVar[timedelta]
+
+    if TYPE_CHECKING:  # at run time they would be taken for the defaults of the fields
+
+        @property
+        def author(self) -> Author: ...
+        @property
+        def began(self) -> datetime: ...
+        @property
+        def updated(self) -> datetime: ...
+        @property
+        def state(self) -> str: ...
+
+    @property
+    def seconds(self) -> float:
+        """How long the work took, or has taken so far."""
+        return (self.updated - self.began).total_seconds()
+
+    def goes_on(self, now: datetime | None = None) -> bool:
+        """Whether it is being done at this moment."""
+        return self.state == RUNNING and self.author.goes_on(self.updated, self.STALE_AFTER, now)
+
+    def was_cut_off(self) -> bool:
+        """Whether its process ended without saying how: killed, out of memory, power cut."""
+        return self.state == RUNNING and not self.goes_on()
 
 
 class Every:

@@ -281,9 +281,14 @@ class CollectionSpec(Part):
         return CollectionSpec.model_validate(merged)
 
     @model_validator(mode="after")
-    def _published_models_exist(self) -> "CollectionSpec":
-        if unknown := sorted(self.release.models.keys() - self.models.keys()):
-            raise ValueError(f"release.models names {', '.join(unknown)}, which models does not have")
+    def _published_names_exist(self) -> "CollectionSpec":
+        for field, named, known in (
+            ("models", self.release.models, self.models),
+            ("plurals", self.release.plurals, self.subsets),
+        ):
+            if unknown := sorted(set(named) - set(known)):
+                where = "models" if field == "models" else "subsets"
+                raise ValueError(f"release.{field} names {', '.join(unknown)}, which {where} does not have")
         return self
 
     @property

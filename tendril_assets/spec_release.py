@@ -62,6 +62,7 @@ class ReleaseSpec(Part):
     example: ExampleSpec | None = None
     test_collection: TestCollectionSpec | None = None
     models: dict[Name, PublishedModel] = {}
+    plurals: dict[Name, str] = Field({}, description="a level's name in the plural, as cards say it after a number")
     citation: CitationSpec | None = None
 
     def published_model(self, model: str) -> PublishedModel:

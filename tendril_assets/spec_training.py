@@ -1,11 +1,13 @@
 """Splits, the training recipe and embedding models as parts of a specification."""
 
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tendril_assets.licences import Licence, Upstream
 from tendril_assets.spec_base import Part, is_commit
+from tendril_assets.spec_release import HubId
 
 
 class SplitSpec(Part):
@@ -19,6 +21,17 @@ class SplitSpec(Part):
     min_validation_groups: int = Field(
         1, ge=1, description="least validation groups with a relevant passage, per level; below it nothing is trained"
     )
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _sampled_has_another_name(cls, given: object) -> object:
+        if given == "sampled":
+            raise ValueError(
+                "splits.policy: what was called sampled is now exact, with the same splits. The default, independent, lets "
+                "each group's own draw decide: new groups move none, but groups that sampled held out may be trained on and "
+                "the other way round, so train again after the change"
+            )
+        return given
 
 
 class EarlyStop(Part):
@@ -43,22 +56,50 @@ class TrainingSpec(Part):
     evaluate_every: int = Field(56, ge=1)
     n_negatives: int = Field(3, ge=1)
     same_document_negatives: int = Field(2, ge=0)
-    positive_grade: int = Field(2, ge=1)
+    positive_grade: int = Field(2, ge=1, le=2, description="lowest grade of a positive; 0 is irrelevant")
     max_examples_per_level: int | None = Field(
         None, ge=1, description="cap after balancing; the published set kept 4,500"
     )
     bf16: bool = True
     early_stop: EarlyStop | None = Field(None, description="absent: every epoch is trained to its end")
 
+    @model_validator(mode="after")
+    def _own_negatives_are_some_of_all(self) -> "TrainingSpec":
+        if self.same_document_negatives > self.n_negatives:
+            raise ValueError(
+                f"training: same_document_negatives {self.same_document_negatives} is above n_negatives {self.n_negatives}, of "
+                "which it is a part: give both"
+            )
+        return self
 
-# Where and how fast the work runs: another value changes no weight beyond rounding, so none of it is a model's identity.
-MACHINE_FIELDS = frozenset({"gradient_checkpointing", "processes", "encode_tokens"})
+
+# Where and how fast the work runs: another value changes no weight beyond rounding and what dropout draws, so none of it
+# is a model's identity. ``batch`` is the rows that go through the model together; the steps hold the same rows.
+MACHINE_FIELDS = frozenset({"batch", "gradient_checkpointing", "processes", "encode_tokens"})
+# What a trained model's identity leaves out besides: how the base is found and named, which is known by content or commit
+# instead; what one may do with it; and ``native_code``, a permission: which class is loaded follows from the content and
+# ``trust_remote_code`` alone.
+NO_RECIPE_FIELDS = MACHINE_FIELDS | {
+    *("base", "revision", "sha256", "origin", "licence", "upstream", "matryoshka", "native_code"),
+}
+PACKAGE = "package:"
+
+
+def is_local_path(base: str) -> bool:
+    """Whether a base is the path of a folder: an absolute one, or one that begins with a dot or a tilde."""
+    return Path(base).is_absolute() or base.startswith((".", "~"))
 
 
 class ModelSpec(Part):
     """An embedding model as data. ``batch`` x accumulation x ``processes`` = the recipe's effective batch."""
 
-    base: str = Field(min_length=1, description="hub id, local folder, or package:<import name> of a carrying package")
+    base: str = Field(
+        min_length=1,
+        description="hub id, local folder (/..., ./..., ~/...), or package:<import name> of a carrying package",
+    )
+    origin: HubId | None = Field(
+        None, description="hub id that a base in a folder or package was taken from; named on card and notice"
+    )
     revision: str | None = Field(
         None, description="commit of 40 hex digits; a branch or none leaves a model of the hub unpinned"
     )
@@ -78,7 +119,10 @@ class ModelSpec(Part):
     matryoshka: tuple[int, ...] = Field(
         (), description="dimensions the base was trained to be cut to; said on the card"
     )
-    trust_remote_code: bool = False
+    trust_remote_code: bool = Field(False, description="run the code that came with the base, read at this revision")
+    native_code: bool = Field(
+        False, description="the base's own code is not needed: the library's class of its model_type computes the same"
+    )
     gradient_checkpointing: bool = Field(
         False, description="activations are computed again in the backward pass: less memory, about a third more time"
     )
@@ -89,8 +133,36 @@ class ModelSpec(Part):
         description="padded tokens that go through the model together when it only encodes; absent: by device",
     )
 
+    def accumulation(self, effective_batch: int, processes: int) -> int | None:
+        """Micro-batches per optimiser step on each of ``processes``; None where batch x processes does not divide it."""
+        steps, rest = divmod(effective_batch, self.batch * processes)
+        return steps if steps and not rest else None
+
+    @property
+    def is_hub_id(self) -> bool:
+        """Whether the base is named by its id on the hub: neither a package nor the path of a folder."""
+        return not self.base.startswith(PACKAGE) and not is_local_path(self.base)
+
+    @property
+    def published_base(self) -> str | None:
+        """The base's id on the hub, also where it was loaded from a copy; None where nobody told."""
+        return self.base if self.is_hub_id else self.origin
+
+    @property
+    def base_title(self) -> str:
+        """The base in words for readers elsewhere: its hub id, else its package or folder without the path to it."""
+        if self.published_base is not None:
+            return self.published_base
+        if self.base.startswith(PACKAGE):
+            return self.base.removeprefix(PACKAGE)
+        return Path(self.base).absolute().name or "a local folder"
+
     @model_validator(mode="after")
     def _remote_code_is_pinned(self) -> "ModelSpec":
+        if self.trust_remote_code and self.native_code:
+            raise ValueError(
+                f"{self.base}: trust_remote_code runs the base's own code, native_code does without it: set one of them"
+            )
         if self.trust_remote_code and not is_commit(self.revision):
             raise ValueError(
                 f"trust_remote_code runs code that came with {self.base}: it needs a pinned revision, the commit of 40 hex "

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
+from tendril_assets.release.folders import MODELS
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 
@@ -41,6 +42,7 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
     for what, path in (
         ("report", settings.reports / f"{collection}.html"),
         ("release", settings.release / collection),
+        ("models to load or publish", settings.release / collection / MODELS),
         ("snapshot for analysts", settings.snapshot),
         ("ledger of replies", settings.ledger),
     ):

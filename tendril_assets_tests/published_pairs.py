@@ -11,6 +11,7 @@ clauses and some queries, so that their pairs share requests. All other texts oc
     requests  = judgments - shared                                                             906,984
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -55,14 +56,24 @@ SMALL = Shape(14, 135, 10, 60, 10, 6, 2, 3, 4, 17)
 TINY = Shape(4, 9, 2, 30, 8, 1, 1, 2, 2, 5)
 
 
-def tables(shape: Shape) -> dict[str, pl.DataFrame]:
-    """``corpus``, ``queries`` and ``project_queries`` of ``shape``; the same on every call."""
+def sentences(group: int, number: int) -> str:
+    """A passage in words, as long as published ones."""
+    rng = generator("pairs", f"{group}/{number}")
+    text = " ".join(sentence(rng) for _ in range(rng.choice((1, 1, 2, 3))))
+    return f"{text} (Ziffer {group}.{number})"
+
+
+def tables(shape: Shape, passage: Callable[[int, int], str] = sentences) -> dict[str, pl.DataFrame]:
+    """``corpus``, ``queries`` and ``project_queries`` of ``shape``; the same on every call.
+
+    ``passage``: text of a group's so many-th passage, all of them different.
+    """
     texts, asked, first = [], [], 0
     for group in range(shape.groups):
         is_longer = group < shape.longer
         is_second = group < 2 * shape.twins and group % 2 == 1
         size = shape.passages_each + is_longer
-        own = [_passage(group, i) for i in range(size)]
+        own = [passage(group, i) for i in range(size)]
         if is_second:
             own[: shape.twin_texts] = texts[-1][: shape.twin_texts]
             first -= shape.twin_queries
@@ -83,12 +94,6 @@ def tables(shape: Shape) -> dict[str, pl.DataFrame]:
         "queries": TABLES["queries"].frame(queries),
         "project_queries": TABLES["project_queries"].frame(of_groups),
     }
-
-
-def _passage(group: int, number: int) -> str:
-    rng = generator("pairs", f"{group}/{number}")
-    text = " ".join(sentence(rng) for _ in range(rng.choice((1, 1, 2, 3))))
-    return f"{text} (Ziffer {group}.{number})"
 
 
 def _name(number: int) -> tuple[str, str]:

@@ -67,7 +67,6 @@ ADAPTERS = {
     "training/devices.py",
     "training/evaluating.py",
     "training/fit.py",
-    "training/loading.py",
     "training/grouping.py",
     "training/launcher.py",
     "training/loss.py",

@@ -46,7 +46,7 @@ def test_no_answered_request_was_asked_twice(demo: FinishedDemo) -> None:
 
 
 def test_training_went_on_from_its_checkpoint(demo: FinishedDemo) -> None:
-    assert "models__minilm: resuming from checkpoint-8" in demo.finished.output, demo.finished.output[-6000:]
+    assert "from the checkpoint of step 8" in demo.finished.output, demo.finished.output[-6000:]
     steps = [int(n) for n in re.findall(r"models__minilm: step (\d+)/\d+ ", demo.finished.output)]
     assert min(steps) == 9
 

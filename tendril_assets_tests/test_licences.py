@@ -1,4 +1,5 @@
 import pytest
+from packaging.licenses import canonicalize_license_expression
 from pydantic import ValidationError
 
 from tendril_assets.licences import Licence, Upstream, known_licences
@@ -9,25 +10,36 @@ def licence(given: object) -> Licence:
 
 
 @pytest.mark.parametrize(
-    ("given", "commercial", "same_licence", "notice"),
+    ("given", "facts"),
     [
-        # Creative Commons: NC in the name, SA in the name; attribution in all but CC0.
-        ("CC-BY-NC-4.0", False, False, True),
-        ("CC-BY-NC-SA-4.0", False, True, True),
-        ("CC-BY-SA-4.0", True, True, True),
-        ("CC-BY-4.0", True, False, True),
-        ("CC0-1.0", True, False, False),
-        # Apache 2.0, section 4 (a) and (d); MIT and BSD: "shall be included in all copies"; none is share-alike.
-        ("Apache-2.0", True, False, True),
-        ("MIT", True, False, True),
-        ("BSD-3-Clause", True, False, True),
+        # Creative Commons: NC in the name, SA in the name; attribution, the text or its URI, and an indication of changes
+        # (section 3(a)(1)) in all but CC0.
+        ("CC-BY-NC-4.0", (False, False, True, "link", True)),
+        ("CC-BY-NC-SA-4.0", (False, True, True, "link", True)),
+        ("CC-BY-SA-4.0", (True, True, True, "link", True)),
+        ("CC-BY-4.0", (True, False, True, "link", True)),
+        ("CC0-1.0", (True, False, False, "none", False)),
+        # Apache 2.0, section 4 (a), (b) and (d); MIT and BSD: "shall be included in all copies"; none is share-alike.
+        ("Apache-2.0", (True, False, True, "required", True)),
+        ("MIT", (True, False, True, "required", False)),
+        ("BSD-3-Clause", (True, False, True, "required", False)),
     ],
 )
-def test_consequences_follow_from_the_licence(given: str, commercial: bool, same_licence: bool, notice: bool) -> None:
+def test_consequences_follow_from_the_licence(given: str, facts: tuple) -> None:
     found = licence(given)
-    assert (found.commercial, found.same_licence, found.notice) == (commercial, same_licence, notice)
+    assert (found.commercial, found.same_licence, found.notice, found.text, found.changes) == facts
+    commercial, same_licence, notice, text, changes = facts
     assert ("Non-commercial use only." in found.consequences) is not commercial
-    assert len(found.consequences) == 1 + same_licence + notice
+    assert ("Its text must go along with every copy." in found.consequences) is (text == "required")
+    assert ("Its text or a link to it must go along with every copy." in found.consequences) is (text == "link")
+    assert ("Changes must be said." in found.consequences) is changes
+    assert len(found.consequences) == 1 + same_licence + notice + (text != "none") + changes
+
+
+def test_spdx_ids_are_on_the_list_that_packagers_use() -> None:
+    ids = [name for name, entry in known_licences().items() if entry["spdx"]]
+    assert [canonicalize_license_expression(name) for name in ids] == ids
+    assert "OpenMDW-1.1" not in ids
 
 
 def test_an_id_is_known_in_any_case_and_named_as_spdx_does() -> None:
@@ -52,9 +64,16 @@ def test_front_matter_names_the_licence_as_the_hub_does() -> None:
 
 def test_another_licence_is_declared_with_its_consequences() -> None:
     own = {"id": "other", "name": "House Model Terms (2)", "url": "https://example.org/terms"}
-    consequences = {"commercial": False, "same_licence": True, "notice": False}
+    consequences = {"commercial": False, "same_licence": True, "notice": False, "text": "none", "changes": False}
     found = licence(own | consequences)
-    assert found.consequences == ("Non-commercial use only.", "What is derived from it must carry the same licence.")
+    assert found.consequences == (
+        "Non-commercial use only.",
+        "What is derived from it must carry the same or a compatible licence.",
+    )
+    assert licence(own | consequences | {"id": "Other"}) == found
+    assert licence(found.model_dump(mode="json")) == found
+    bounded = licence(own | consequences | {"commercial": True, "conditions": "fewer than 100 users."})
+    assert bounded.consequences[0] == "Commercial use is allowed, under conditions: fewer than 100 users."
     assert found.front_matter["license_name"] == "house-model-terms-2"
     for missing in consequences:
         with pytest.raises(ValidationError, match=missing):

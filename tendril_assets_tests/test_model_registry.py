@@ -68,6 +68,7 @@ def test_a_collection_takes_models_by_name_with_changes_or_writes_its_own() -> N
         "most_embed_de": {"batch": 4},
         "short": {"registered": "arctic_embed_l", "max_length": 1024},
         "copied": {"registered": "arctic_embed_l", "base": "/models/arctic"},
+        "other": {"registered": "arctic_embed_l", "base": "maker/arctic-further-trained"},
         "own": yaml.safe_load(SIX_LINES),
     }
     found = spec(models=given).models
@@ -75,7 +76,10 @@ def test_a_collection_takes_models_by_name_with_changes_or_writes_its_own() -> N
     assert found["arctic_embed_l"] == known["arctic_embed_l"]
     assert found["most_embed_de"] == known["most_embed_de"].model_copy(update={"batch": 4})
     assert found["short"] == known["arctic_embed_l"].model_copy(update={"max_length": 1024})
-    assert found["copied"] == known["arctic_embed_l"].model_copy(update={"base": "/models/arctic"})
+    assert found["copied"] == known["arctic_embed_l"].model_copy(
+        update={"base": "/models/arctic", "origin": "Snowflake/snowflake-arctic-embed-l-v2.0"}
+    )
+    assert found["other"].origin is None
     assert found["own"].pooling == "mean"
 
 
@@ -108,6 +112,8 @@ def test_it_makes_no_difference_where_a_description_stands(tmp_path: Path) -> No
     # What one may do with the weights changes no weight.
     other = registered_models()["most_embed_de"]
     assert config_hash(by_name) == config_hash(written, licence=other.licence, upstream=other.upstream)
+    assert config_hash(by_name) == config_hash(written, origin="maker/model", native_code=True)
+    assert config_hash(by_name) != config_hash(written, trust_remote_code=True)
 
 
 def test_a_profile_replaces_the_models_and_may_take_them_by_name() -> None:
@@ -140,6 +146,8 @@ def test_code_is_trusted_only_at_a_whole_commit(revision: str | None) -> None:
         with pytest.raises(ValidationError, match="needs a pinned revision, the commit of 40 hex digits"):
             ModelSpec.model_validate(given | {"revision": revision})
         assert ModelSpec.model_validate(given | {"revision": "a" * 40}).trust_remote_code
+        with pytest.raises(ValidationError, match="set one of them"):
+            ModelSpec.model_validate(given | {"revision": "a" * 40, "native_code": True})
 
 
 def test_editors_are_told_both_ways_of_writing_a_model() -> None:

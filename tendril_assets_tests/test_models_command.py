@@ -1,14 +1,17 @@
 """``tendril models`` and the doctor's line about models, against a hub cache of our own."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from tendril_assets import cli_models, doctor
 from tendril_assets.cli import main
 from tendril_assets.errors import TendrilError
+from tendril_assets.settings import Settings
 from tendril_assets_tests.test_spec import spec
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -55,7 +58,7 @@ def test_a_model_that_is_not_here_comes_with_its_command(printed, tmp_path: Path
         "licence Creative Commons Attribution-NonCommercial 4.0 International (CC-BY-NC-4.0). Non-commercial use"
         in text
     )
-    assert "It rests on Nemotron-3-Embed-1B (OpenMDW License v1.1)." in text
+    assert "It rests on Nemotron-3-Embed-1B (OpenMDW License v1.1 (OpenMDW-1.1))." in text
 
 
 def test_a_model_that_is_here_is_told_with_the_commit_that_would_pin_it(printed, tmp_path: Path) -> None:
@@ -94,7 +97,25 @@ def test_as_json_everything_is_there(printed, tmp_path: Path) -> None:
 
 def test_the_doctor_asks_the_same(printed, tmp_path: Path) -> None:
     printed({"most_embed_de": {}})
-    with pytest.raises(TendrilError, match=r"most_embed_de: the base model 'malteos/most-embed-de' .*hf download"):
+    # Not here is no fault: only training needs it.
+    told = doctor._check_models(None)
+    assert isinstance(told, doctor.Missing)
+    assert re.search(r"most_embed_de: the base model 'malteos/most-embed-de' .*hf download", told)
+    folder = put(tmp_path, COMMIT)
+    told = doctor._check_models(None)
+    assert f"set revision to {COMMIT}" in told
+    assert not isinstance(told, doctor.Missing)
+    # Here and unfit is one.
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(TendrilError, match="which is a pickle"):
         doctor._check_models(None)
-    put(tmp_path, COMMIT)
-    assert f"set revision to {COMMIT}" in doctor._check_models(None)
+
+
+def test_a_missing_base_does_not_fail_the_doctor(printed, tmp_path: Path, monkeypatch) -> None:
+    printed({"most_embed_de": {}})
+    monkeypatch.setattr(doctor, "_check_anonymisers", lambda _: "rules")
+    console = Console(width=5000, record=True, force_terminal=False)
+    sound = doctor.show_doctor(Settings.from_env(), console)
+    text = console.export_text()
+    assert re.search(r"^missing models: .*hf download malteos/most-embed-de", text, re.MULTILINE)
+    assert sound == ("problem" not in text)

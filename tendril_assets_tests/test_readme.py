@@ -48,6 +48,7 @@ PROOF = {
     "tendril guideline": "test_guideline_command",
     "tendril guideline de_long": "test_guideline_command",
     "tendril guideline de_short --sheet sheet.csv --annotator anna": "test_guideline_command",
+    "tendril models": "test_models_command",
     "tendril ledger verify": "test_ledger_command",
     "tendril simap": "test_simap_command",
     "tendril run tenders_simap": "test_simap",

@@ -59,3 +59,23 @@ def test_a_fingerprint_changes_with_every_field_and_only_then() -> None:
     assert spec().judge.fingerprint() == spec().judge.fingerprint()
     changed = spec(judge={"llm": {"model": "judge", "temperature": 0.1}})
     assert changed.judge.fingerprint() != spec().judge.fingerprint()
+
+
+def test_the_former_name_of_a_policy_says_what_it_is_called_now() -> None:
+    with pytest.raises(ValidationError, match=r"sampled is now exact, with the same splits. The default, independent"):
+        spec(splits={"policy": "sampled"})
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"same_document_negatives": 5}, "same_document_negatives 5 is above n_negatives 3"),
+        ({"n_negatives": 1}, "same_document_negatives 2 is above n_negatives 1"),
+        ({"positive_grade": 3}, "less than or equal to 2"),
+        ({"positive_grade": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_a_recipe_that_contradicts_itself_is_refused(training: dict, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        spec(training=training)
+    assert spec(training={"n_negatives": 1, "same_document_negatives": 1}).training.n_negatives == 1

@@ -14,7 +14,9 @@ WITH judged AS (
         judged.level,
         CASE
             WHEN judged.score > 0 THEN 'partial'
-            WHEN (judged.query_id, judged.group_id) NOT IN (SELECT (query_id, group_id) FROM training_examples)
+            WHEN (judged.query_id, judged.group_id) NOT IN (
+                SELECT (query_id, group_id) FROM training_examples WHERE reason IS DISTINCT FROM 'leak'
+            )
                 THEN 'no_positive'
             WHEN judged.passage_id IN (SELECT passage_id FROM leakage WHERE split = 'train') THEN 'leak'
             WHEN (judged.query_id, judged.text_id) IN (SELECT (query_id, text_id) FROM judged WHERE score > 0)

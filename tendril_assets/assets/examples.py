@@ -14,7 +14,7 @@ import polars as pl
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.errors import TrainingError
 from tendril_assets.qrels.leakage import leaking, leaks_left
-from tendril_assets.qrels.splits import TRAIN, groups_of, split_sizes, too_few
+from tendril_assets.qrels.splits import TRAIN, groups_of, too_few
 from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -24,6 +24,7 @@ from tendril_assets.training.examples import (
     by_fate,
     examples_of,
     exchange_set,
+    misgraded,
     unaccounted,
     unequal_levels,
     wrong_negatives,
@@ -70,21 +71,31 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
             "positives_by_fate": dg.MetadataValue.md(markdown_table(fates.columns, fates.rows())),
             "other_pairs_by_reason": dg.MetadataValue.md(markdown_table(negatives.columns, negatives.rows())),
         }
+        refusal: TrainingError | None = None
         if spec.models:  # a collection that only publishes data needs no validation set
-            exchange = exchange_set(
-                examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
-            )
-            sizes = split_sizes(splits, qrels, queries, spec.subsets)
-            if short := too_few(sizes, spec.subsets, spec.splits.min_validation_groups):
-                raise TrainingError("; ".join(short))
-            for part, frame in exchange._asdict().items():
-                artifacts.write_frame(collection, _exchange_name(part), frame)
-            metadata |= {
-                "validation_queries": exchange.queries.height,
-                "validation_passages": exchange.corpus.height,
-                "data_hash": data_hash(exchange),
-            }
+            try:
+                if short := too_few(
+                    warehouse.load(collection, "split_sizes"), spec.subsets, spec.splits.min_validation_groups
+                ):
+                    raise TrainingError("; ".join(short))
+                exchange = exchange_set(
+                    examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
+                )
+                for part, frame in exchange._asdict().items():
+                    artifacts.write_frame(collection, _exchange_name(part), frame)
+                metadata |= {
+                    "validation_queries": exchange.queries.height,
+                    "validation_passages": exchange.corpus.height,
+                    "data_hash": data_hash(exchange),
+                }
+            except TrainingError as error:
+                refusal = error
+                for path in exchange_files(spec, artifacts).values():
+                    path.unlink(missing_ok=True)  # nobody trains on examples that the table does not hold any more
+        # The table is there in any case: it tells for each positive why it is not trained on.
         yield from store(context, warehouse, spec, {"training_examples": examples}, {"training_examples": metadata})
+        if refusal:
+            raise refusal
 
     return write_training_examples
 
@@ -148,6 +159,20 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     @table_check(
         spec,
         "training_examples",
+        "grades_as_judged",
+        description="By the accepted grades themselves: each positive in use has the positive grade and each of its negatives "
+        "is irrelevant, for the same query and in the same group.",
+    )
+    def grades_as_judged(warehouse: Warehouse) -> dg.AssetCheckResult:
+        examples, qrels = (warehouse.load(collection, name) for name in ("training_examples", "qrels"))
+        wrong = misgraded(examples, qrels, spec.training.positive_grade)
+        return dg.AssetCheckResult(
+            passed=wrong.is_empty(), metadata={"misgraded": wrong.height, "first": str(wrong.head(20).rows())}
+        )
+
+    @table_check(
+        spec,
+        "training_examples",
         "levels_balanced",
         description="Every level has the same number of examples in use, and none has none.",
         blocking=False,
@@ -157,4 +182,4 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         told = unequal_levels(examples, spec.subsets)
         return dg.AssetCheckResult(passed=told is None, severity=dg.AssetCheckSeverity.WARN, description=told)
 
-    return [no_leak_in_training, only_training_groups, every_positive_accounted, levels_balanced]
+    return [no_leak_in_training, only_training_groups, every_positive_accounted, grades_as_judged, levels_balanced]

@@ -1,7 +1,8 @@
 """Release, model cards, report and snapshot: what leaves the warehouse.
 
 The release repeats the blocking checks before it writes (``release.invariants``), so that materialising it alone
-cannot get round a red one. Report and model cards do not wait for it: they are also for finding out why it refuses.
+cannot get round a red one. The report does not wait for it: it is also for finding out why it refuses. Model
+cards name the release they were trained on, so they come after it; materialised alone they do without.
 """
 
 from collections.abc import Iterator
@@ -18,15 +19,17 @@ from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.errors import ExportInvariantError
 from tendril_assets.files import write_atomically
 from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
+from tendril_assets.release.folders import MODELS
 from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
 from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_folder import write_model
 from tendril_assets.release.model_inputs import ModelInputs
-from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, write_release
+from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, content_of, write_release
 from tendril_assets.release.report import ReportInputs, headline_measure, render_report
 from tendril_assets.release.weights import read_weights_folder
 from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
@@ -39,7 +42,6 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 from tendril_assets.training.job import data_hash, read_exchange
 
-MODELS = "models"
 ROWS = ("corpus", "queries", "qrels")
 DIFFERENCES = "views/group_differences"
 
@@ -130,7 +132,7 @@ def _release_metadata(release: Release) -> dict[str, Any]:
 
 
 def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = {"trained_models", "system_scores", "comparisons", "judge_agreement", "training_examples"}
+    deps = {"trained_models", "system_scores", "comparisons", "judge_agreement", "training_examples", "releases"}
 
     @work_asset(
         spec,
@@ -138,7 +140,7 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
         stage="release",
         description="Each fine-tuned model as a folder to load or publish: weights, card, licence and notice. Every figure of "
         "the card is from the tables.",
-        deps=sorted(deps | _inputs(("training_use",))),
+        deps=sorted(deps | _inputs(("training_use", *ROWS))),
         pool="cpu",
         kinds={"markdown", "huggingface"},
     )
@@ -150,16 +152,36 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
         if not spec.models:
             return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(root)), "models": "none"})
         inputs = model_inputs(warehouse, artifacts, spec, settings)
-        rows = []
-        for model, path in inputs.trained.select("model", "path").sort("model").iter_rows():
-            if model not in spec.models:
+        trained = dict(inputs.trained.select("model", "path").sort("model").iter_rows())
+        rows, refused = [], []
+        for model in sorted(trained.keys() & spec.models.keys()):
+            try:
+                folder = write_model(root, model, inputs, read_weights_folder(Path(trained[model])))
+            except ExportInvariantError as error:
+                refused.append(str(error))
                 continue
-            folder = write_model(root, model, inputs, read_weights_folder(Path(path)))
             context.log.info(f"model {folder.path}: {folder.outcome}")
             rows.append((model, folder.outcome, f"`{folder.path}`"))
+        names = {spec.release.published_model(model).name for model in spec.models}
+        there = (path.name for path in root.iterdir() if not path.name.startswith(".")) if root.is_dir() else ()
+        aside = {
+            "not trained": sorted(spec.models.keys() - trained.keys()),
+            "not in the specification": sorted(trained.keys() - spec.models.keys()),
+            # Of models under a former name, or gone since.
+            "other folders": sorted(set(there) - names),
+        }
+        for what, which in aside.items():
+            if which:
+                context.log.warning(f"models, {what}: {', '.join(which)}")
+        if refused:
+            raise ExportInvariantError("\n".join(refused))
         table = markdown_table(("model", "outcome", "folder"), rows, figures=False)
         return dg.MaterializeResult(
-            metadata={"path": dg.MetadataValue.path(str(root)), "models": dg.MetadataValue.md(table)}
+            metadata={
+                "path": dg.MetadataValue.path(str(root)),
+                "models": dg.MetadataValue.md(table),
+                **{what: ", ".join(which) for what, which in aside.items() if which},
+            }
         )
 
     return model_cards
@@ -177,8 +199,19 @@ def model_inputs(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpe
         training_use=_frame(warehouse, spec, "training_use"),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
         present_data=data_hash(read_exchange(exchange_files(spec, artifacts))),
+        released=_is_released(warehouse, spec),
         sandbox=settings.is_sandbox,
     )
+
+
+def _is_released(warehouse: Warehouse, spec: CollectionSpec) -> bool:
+    """Whether the release of the specification's version holds the rows as they are now."""
+    if not warehouse.exists(spec.collection, "releases"):
+        return False
+    written = warehouse.load(spec.collection, "releases", ["version", "content_hash"])
+    found = written.filter(pl.col("version") == spec.release.version)["content_hash"].to_list()
+    rows = published_rows(*(_frame(warehouse, spec, name) for name in ROWS), spec.release.group_column)
+    return bool(found) and found == [content_of(rows)]
 
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
@@ -244,17 +277,24 @@ def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
         stage="release",
         description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
         # Of the corpus stage too: its job ends with a snapshot, and a removal shows in the analysts' copy.
-        deps=[*_CORPUS_ENDS, "releases", "report", "model_cards"],
+        # Not of the model cards: the copy holds nothing of them, and a refused card is no reason to go without it.
+        deps=[*_CORPUS_ENDS, "releases", "report"],
         pool="duckdb",
         kinds={"duckdb"},
     )
-    def snapshot(warehouse: Warehouse) -> dg.MaterializeResult:
-        path = warehouse.publish_snapshot()
+    def snapshot(context: dg.AssetExecutionContext, warehouse: Warehouse) -> dg.MaterializeResult:
+        made = warehouse.publish_snapshot()
+        left_out = {"tables left out": made.stale, "views left out": made.left_out_views}
+        if made.stale:
+            context.log.warning(
+                f"left out, written by an earlier version: {', '.join(made.stale)}; materialise them again, then the snapshot"
+            )
         views = [(name.split("/")[1], sql.grain(name)) for name in sql.names("views")]
         return dg.MaterializeResult(
             metadata={
-                "path": dg.MetadataValue.path(str(path)),
-                "size_bytes": path.stat().st_size,
+                "path": dg.MetadataValue.path(str(made.path)),
+                "size_bytes": made.path.stat().st_size,
+                **{what: ", ".join(names) for what, names in left_out.items() if names},
                 "views": dg.MetadataValue.md(markdown_table(("view", "grain"), views)),
             }
         )

@@ -22,6 +22,7 @@ from tendril_assets.tables import TABLES
 from tendril_assets.training.events import Reused
 from tendril_assets.training.installing import KEPT, RESULT, finished, harmed_files
 from tendril_assets.training.job import JOB_FILE, TrainingJob, data_hash, read_exchange
+from tendril_assets.training.record import reproduction
 from tendril_assets.training.standing import settle
 
 # Parts of a result that the table holds as JSON.
@@ -83,12 +84,15 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
     def train_model(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:
         job = training_job(spec, artifacts, model)
         watch = TrainingWatch(context)
-        # The process would find it too; but to start one takes longer than to look. What is harmed, it tells.
+        # The process would find it too; but to start one takes longer than to look.
         present = data_hash(read_exchange(job.exchange))
-        result = finished(job.folder, job.config_hash, present, lambda _event: None)
+        result = finished(job.folder, job.config_hash, present)
         reused = result is not None
         if result is not None:
-            settle(job.folder)
+            try:
+                settle(job.folder)
+            except OSError as error:  # a display must not fail what is trained
+                context.log.warning(f"the progress file in {job.folder} cannot be written: {error.strerror}")
             watch(Reused(model, result["best_step"]))
         else:
             train(context, job, job.write(job.folder / JOB_FILE), watch)
@@ -174,4 +178,29 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         ]
         return dg.AssetCheckResult(passed=not harmed, metadata={"entries": harmed})
 
-    return [trained_on_present_examples, weights_as_trained, better_than_base]
+    @table_check(
+        spec,
+        "trained_models",
+        "kept_weights_give_the_best_value",
+        description="The kept weights, loaded again, give the value that the best step was chosen by.",
+        blocking=True,
+    )
+    def kept_weights_give_the_best_value(warehouse: Warehouse) -> dg.AssetCheckResult:
+        failed, is_error, figures = [], False, {}
+        for row in warehouse.load(collection, "trained_models").iter_rows(named=True):
+            found = reproduction(row, json.loads(row["validation"]))
+            figures[row["model"]] = (
+                f"{row['best_value']:.8f} in training, {row['reproduced_value']:.8f} loaded again: {found.difference:.1e} apart, "
+                f"{found.allowed:.1e} allowed, "
+                + ("measured alike" if found.is_exact else "measured on a GPU or not at the same place")
+            )
+            if not found.holds:
+                failed.append(row["model"])
+                is_error |= found.is_exact
+        return dg.AssetCheckResult(
+            passed=not failed,
+            severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+            metadata={"models": str(failed), **figures},
+        )
+
+    return [trained_on_present_examples, weights_as_trained, kept_weights_give_the_best_value, better_than_base]

@@ -27,6 +27,7 @@ from tendril_assets.training.events import Event, from_message
 from tendril_assets.training.failures import silent
 from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.standing import FAILED, Stop, read_standing
+from tendril_assets.training.telling import write_line
 
 CHILD = "tendril_assets.training.child"
 STOP_SECONDS = 10.0
@@ -44,6 +45,7 @@ def train(context: dg.AssetExecutionContext, job: TrainingJob, path: Path, hear:
             an error that would come again.
     """
     messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    hear = _whatever_happens(hear)
     with _tail() as (stderr, lines):
         with open_pipes_session(context, PipesTempFileContextInjector(), _LiveReader(messages.put)) as session:
             environment = child_environment(os.environ, job.spec.processes) | dict(session.get_bootstrap_env_vars())
@@ -71,13 +73,16 @@ def train(context: dg.AssetExecutionContext, job: TrainingJob, path: Path, hear:
 
 def stop_of_process(job: TrainingJob, pid: int, code: int, lines: list[str]) -> Stop:
     """Why process ``pid`` ended with ``code``: what it said of it itself, the signal, or its last lines."""
+    # After a stop in good order the status is 128 + signal (``training.child.main``).
+    number = -code if code < 0 else max(0, code - 128)
     standing = read_standing(job.folder)
     if standing is not None and standing.state == FAILED and standing.author.pid == pid and standing.stopped_by:
         return standing.stopped_by
-    if code > 0 and lines and (word := _LAST_WORD.match(lines[-1])):
+    if not number and lines and (word := _LAST_WORD.match(lines[-1])):
         return Stop(word[1], word[2])
-    error = silent(code, lines, job.model)
-    return Stop(type(error).__name__, str(error))
+    error = silent(-number or code, lines, job.model)
+    is_crash = isinstance(error, TrainingCrashed)
+    return Stop(type(error).__name__, str(error), signal=number if number and is_crash else None)
 
 
 def failure(job: TrainingJob, stop: Stop, lines: list[str]) -> dg.Failure:
@@ -100,7 +105,7 @@ def failure(job: TrainingJob, stop: Stop, lines: list[str]) -> dg.Failure:
     if lines:
         metadata["stderr"] = dg.MetadataValue.md("```\n" + "\n".join(lines) + "\n```")
     # A signal may have come from outside: a machine that was taken away is worth another try. The rest comes again.
-    return dg.Failure(f"{job.model}: {stop}", metadata, allow_retries=stop.kind == TrainingCrashed.__name__)
+    return dg.Failure(f"{job.model}: {stop}", metadata, allow_retries=stop.signal is not None)
 
 
 class _LiveReader(PipesTempFileMessageReader):
@@ -141,6 +146,26 @@ def _pass_on(messages: "queue.SimpleQueue[dict[str, Any]]", hear: Callable[[Even
             hear(from_message(messages.get_nowait()))
     except queue.Empty:
         return
+
+
+def _whatever_happens(hear: Callable[[Event], None]) -> Callable[[Event], None]:
+    """``hear``, but its errors, such as an event log that is locked for too long, end no training. The first is told,
+    on standard error: Dagster's own log is what failed."""
+    failed = False
+
+    def guarded(event: Event) -> None:
+        nonlocal failed
+        try:
+            hear(event)
+        except Exception as error:
+            if not failed:
+                write_line(
+                    f"what training reports could not be logged ({type(error).__name__}: {error}); training goes on, and "
+                    "tendril status shows where it stands"
+                )
+            failed = True
+
+    return guarded
 
 
 def _importable(environment: dict[str, str]) -> dict[str, str]:

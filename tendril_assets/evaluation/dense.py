@@ -18,7 +18,7 @@ import polars as pl
 
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
-from tendril_assets.evaluation.encoding import BatchedModel, token_lengths
+from tendril_assets.evaluation.encoding import BatchedModel, count_truncated
 from tendril_assets.evaluation.models import is_pinned, load_model, model_identity
 from tendril_assets.evaluation.ranking import Scope, run_rows, whole_run
 from tendril_assets.spec import ModelSpec
@@ -49,6 +49,11 @@ class Encoder:
         self._store = store
         self.encoded = 0
         self.reused = 0
+
+    @property
+    def budget(self) -> int:
+        """Padded tokens of a batch at most; less than the specification says after a GPU had no room for so many."""
+        return self._batched.budget
 
     def prompt(self, kind: Kind) -> str:
         return self._spec.query_prompt if kind == "query" else self._spec.document_prompt
@@ -87,8 +92,7 @@ class Encoder:
 
     def truncated(self, texts: Sequence[str], kind: Kind) -> int:
         """How many of the distinct texts are longer, prompt and special tokens included, than the model reads."""
-        inputs = [self.prompt(kind) + text for text in dict.fromkeys(texts)]
-        return sum(length > self._spec.max_length for length in token_lengths(self._model.tokenizer, inputs))
+        return count_truncated(self._model, [self.prompt(kind) + text for text in dict.fromkeys(texts)])
 
     def _space(self, kind: Kind) -> str:
         # Vectors computed in bf16 are others than those of the same weights in float32.

@@ -66,6 +66,12 @@ def token_lengths(tokenizer: Any, inputs: Sequence[str]) -> Iterator[int]:
         yield from (len(ids) for ids in tokenizer(part, truncation=False, verbose=False)["input_ids"])
 
 
+def count_truncated(model: Any, inputs: Sequence[str]) -> int:
+    """Inputs with more tokens, prompt and special ones included, than the SentenceTransformer ``model`` reads."""
+    limit = model.max_seq_length
+    return 0 if limit is None else sum(length > limit for length in token_lengths(model.tokenizer, inputs))
+
+
 class BatchedModel:
     """A loaded SentenceTransformer and the budget its batches keep to.
 
@@ -100,24 +106,27 @@ class BatchedModel:
                 longest = int(tokens.lengths[order[start]])
                 end = batch_end(longest, start, len(order), self.budget)
                 rows = order[start:end]
+                vectors = None
                 try:
                     vectors = self._forward(tokens, rows, task)
                 except torch.OutOfMemoryError as error:
-                    self._lower_budget(len(rows), longest, error)
+                    if len(rows) == 1:
+                        raise TendrilError(
+                            f"a text of {longest} tokens does not fit into the memory of {self.model.device}: set "
+                            "max_length of the model lower, or use a device with more memory"
+                        ) from error
+                # Only here has the error let go of the tensors that its frames hold.
+                if vectors is None:
+                    self._lower_budget(len(rows), longest)
                 else:
                     yield rows, vectors
                     start = end
         finally:
             self.model.train(training)
 
-    def _lower_budget(self, texts: int, longest: int, error: BaseException) -> None:
+    def _lower_budget(self, texts: int, longest: int) -> None:
         import torch
 
-        if texts == 1:
-            raise TendrilError(
-                f"a text of {longest} tokens does not fit into the memory of {self.model.device}: set max_length of the "
-                "model lower, or use a device with more memory"
-            ) from error
         self.budget = max(longest, texts * longest // 2)  # of what was tried, which may be less than the budget
         _LOG.warning(
             "out of memory with %d texts of %d tokens: going on with at most %d tokens a batch (encode_tokens)",

@@ -16,6 +16,8 @@ WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 MODULES = "modules.json"
 _CODE_MAPS = ("config.json", "tokenizer_config.json", "processor_config.json")
+# What loading asks a repository's own code for. Heads for other tasks may be mapped too and are never loaded.
+_LOADED = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoProcessor")
 _PICKLES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 _LIBRARY = "sentence_transformers."
 
@@ -64,12 +66,13 @@ def model_folders(root: Path) -> list[Path]:
     return sorted(folder for folder in found if weight_files(folder))
 
 
-def check_folder(folder: Path, name: str, *, runs_code: bool) -> None:
-    """That the folder can be loaded without unpickling anything, and without code that nobody pinned.
+def check_folder(folder: Path, name: str, *, runs_code: bool, native_code: bool = False) -> None:
+    """That the folder can be loaded without unpickling anything, and with code that somebody vouches for.
 
-    ``name`` says in errors which model it is; ``runs_code``: the specification trusts the code that came with it.
-    Raises TendrilError for a folder that is missing or not complete, pickled weights, and code from another repository,
-    which no revision of this one pins.
+    ``name`` says in errors which model it is; ``runs_code``: the specification trusts the code that came with it;
+    ``native_code``: the specification says that the library's own class does as well.
+    Raises TendrilError for a folder that is missing or not complete, pickled weights, own code that is neither trusted nor
+    declared needless, and code from another repository, which no revision of this one pins.
     """
     if not folder.is_dir():
         raise TendrilError(f"base model {name!r}: there is no folder {folder}")
@@ -77,14 +80,16 @@ def check_folder(folder: Path, name: str, *, runs_code: bool) -> None:
     if missing := [path.name for path in files if not path.is_file()]:
         raise TendrilError(f"{name}: {folder} lacks {', '.join(missing)}: fetch or copy the model again, whole")
     _refuse_pickles(folder, name, has_weights=bool(files))
-    _check_code(folder, name, runs_code=runs_code)
+    _check_code(folder, name, runs_code=runs_code, native_code=native_code)
 
 
 def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
     pickled = sorted({path for pattern in _PICKLES for path in folder.rglob(pattern)})
     if not has_weights:
         told = (
-            f"only {pickled[0].name}, which is a pickle: loading it would run code" if pickled else f"no {INDEX} either"
+            f"only {pickled[0].name}, which is a pickle: loading it would run code"
+            if pickled
+            else f"no {INDEX} either (pickled weights are never fetched: its repository may have no others)"
         )
         raise TendrilError(
             f"base model {name!r}: there is no {WEIGHTS} in {folder}, {told}. Take a revision of it with safetensors, or "
@@ -101,26 +106,39 @@ def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
             )
 
 
-def own_code(folder: Path) -> list[str]:
-    """The classes that a model's folder names outside the libraries, in its configurations or as its modules."""
-    kinds = [module.get("type", "") for module in _modules(folder)]
-    references = [reference for file in _CODE_MAPS for reference in _auto_map(folder / file)]
-    return sorted({*references, *(kind for kind in kinds if not kind.startswith(_LIBRARY))})
-
-
-def _check_code(folder: Path, name: str, *, runs_code: bool) -> None:
-    if elsewhere := [reference for reference in own_code(folder) if "--" in reference and runs_code]:
+def _check_code(folder: Path, name: str, *, runs_code: bool, native_code: bool) -> None:
+    """An untrusted ``auto_map`` is passed over in silence where the library knows the ``model_type``: its own class is
+    loaded then, which may compute something else (a decoder made to read in both directions reads in one)."""
+    kinds = {module.get("type", _LIBRARY) for module in _modules(folder)}
+    foreign = sorted(kind for kind in kinds if not kind.startswith(_LIBRARY))
+    places = dict.fromkeys((folder, folder / _module_paths(folder)[0]))
+    mapped = sorted({reference for place in places for file in _CODE_MAPS for reference in _auto_map(place / file)})
+    if runs_code:
+        if elsewhere := [reference for reference in (*mapped, *foreign) if "--" in reference]:
+            raise TendrilError(
+                f"{name} would run {', '.join(elsewhere)}: code of another repository, which its revision does not pin. Copy "
+                "that code into a local folder beside the weights, take the repository out of auto_map, and name the folder "
+                "as base"
+            )
+        return
+    trust = "read it, then set trust_remote_code: true and revision to the commit you have read"
+    if foreign:
+        raise TendrilError(f"{name} has modules of its own code ({', '.join(foreign)}): {trust}")
+    if mapped and not native_code:
         raise TendrilError(
-            f"{name} would run {', '.join(elsewhere)}: code of another repository, which its revision does not pin. Copy that "
-            "code into a local folder beside the weights, take the repository out of auto_map, and name the folder as base"
+            f"{name} comes with code of its own ({', '.join(mapped)}), without which another model might be loaded: {trust}; "
+            "or set native_code: true where the library's class of its model_type computes the same"
         )
 
 
 def _auto_map(path: Path) -> list[str]:
-    found: list[str] = []
-    for value in _read(path).get("auto_map", {}).values() if path.is_file() else ():
-        found += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
-    return found
+    if not path.is_file():
+        return []
+    mapped = _read(path).get("auto_map") or {}
+    # A tokenizer's own file may name its classes alone: [slow, fast].
+    named = [mapped.get(kind) for kind in _LOADED] if isinstance(mapped, dict) else [mapped]
+    classes = [c for entry in named for c in (entry if isinstance(entry, list) else [entry])]
+    return [c for c in classes if isinstance(c, str)]
 
 
 def _module_paths(folder: Path) -> list[str]:

@@ -45,6 +45,8 @@ def fit_to(model: SentenceTransformer, spec: ModelSpec) -> None:
     model.prompts = {"query": spec.query_prompt, "document": spec.document_prompt}
     model.default_prompt_name = None
     model.similarity_fn_name = "cosine"
+    if not spec.trust_remote_code:
+        _forget_code(model)
     _set_width(model, spec)
 
 
@@ -62,6 +64,15 @@ def position_limit(model: SentenceTransformer) -> int | None:
             first = 0 if module.padding_idx is None else module.padding_idx + 1
             return module.num_embeddings - first
     return getattr(transformer.config.get_text_config(), "max_position_embeddings", None)
+
+
+def _forget_code(model: SentenceTransformer) -> None:
+    """Take the base's own code off what is saved: it had no part in this model, and another reader might run it."""
+    transformer, tokenizer = model.transformers_model, model.tokenizer
+    if transformer is not None and hasattr(transformer.config, "auto_map"):
+        del transformer.config.auto_map
+    if isinstance(settings := getattr(tokenizer, "init_kwargs", None), dict):
+        settings.pop("auto_map", None)
 
 
 def _check_pooling(model: SentenceTransformer, spec: ModelSpec) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tendril_assets.errors import TendrilError
-from tendril_assets.evaluation.models import fetch, find_base, is_hub_id, is_pinned, model_source
+from tendril_assets.errors import BaseMissing, TendrilError
+from tendril_assets.evaluation.models import fetch, find_base, is_pinned, model_source
 from tendril_assets.spec import CollectionSpec, ModelSpec
 
 
@@ -12,7 +12,8 @@ from tendril_assets.spec import CollectionSpec, ModelSpec
 class ModelState:
     """One model. ``folder`` is where its base lies, None where it is not on this machine or not fit to be loaded, and
     ``problem`` says why. ``commit`` is that of the snapshot found in the hub's cache, ``fetch`` the command that
-    fetches the base. ``accumulation`` is None where batch x processes does not divide the effective batch."""
+    fetches the base. ``missing``: the base is not here, which is no fault. ``accumulation`` is None where batch x
+    processes does not divide the effective batch."""
 
     name: str
     spec: ModelSpec
@@ -20,6 +21,7 @@ class ModelState:
     folder: str | None
     commit: str | None
     problem: str | None
+    missing: bool
 
     @property
     def is_pinned(self) -> bool:
@@ -27,18 +29,26 @@ class ModelState:
 
     @property
     def fetch(self) -> str | None:
-        return fetch(self.spec) if is_hub_id(self.spec) else None
+        return fetch(self.spec) if self.spec.is_hub_id else None
 
     @property
     def accumulation(self) -> int | None:
-        steps, rest = divmod(self.effective_batch, self.spec.batch * self.spec.processes)
-        return steps if steps and not rest else None
+        return self.spec.accumulation(self.effective_batch, self.spec.processes)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as plain values; the licence with its consequences."""
         found = {
             name: getattr(self, name)
-            for name in ("effective_batch", "accumulation", "is_pinned", "folder", "commit", "fetch", "problem")
+            for name in (
+                "effective_batch",
+                "accumulation",
+                "is_pinned",
+                "folder",
+                "commit",
+                "fetch",
+                "problem",
+                "missing",
+            )
         }
         return {"name": self.name} | self.spec.model_dump(mode="json") | found
 
@@ -50,9 +60,10 @@ def model_states(spec: CollectionSpec) -> list[ModelState]:
 
 def _state(name: str, spec: ModelSpec, effective_batch: int) -> ModelState:
     commit = folder = problem = None
+    missing = False
     try:
         commit = find_base(spec).commit
         folder = str(model_source(spec))
     except TendrilError as error:
-        problem = str(error)
-    return ModelState(name, spec, effective_batch, folder, commit, problem)
+        problem, missing = str(error), isinstance(error, BaseMissing)
+    return ModelState(name, spec, effective_batch, folder, commit, problem, missing)

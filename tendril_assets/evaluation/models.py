@@ -10,22 +10,21 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tendril_assets.errors import TendrilError
+from tendril_assets.errors import BaseMissing, TendrilError
 from tendril_assets.evaluation.model_files import (
     MODULES,
     WEIGHTS,
     check_folder,
     folder_hash,
     model_folders,
-    own_code,
     weights_hash,
 )
 from tendril_assets.hub_cache import NEVER_READ, cache_folder, cached_snapshot, fetch_command
 from tendril_assets.spec import ModelSpec
 from tendril_assets.spec_base import is_commit
+from tendril_assets.spec_training import PACKAGE, is_local_path
 
 ENCODER_VERSION = "1"
-_PACKAGE = "package:"
 
 
 class Base(NamedTuple):
@@ -45,7 +44,7 @@ def model_source(spec: ModelSpec) -> Path:
     that is not trusted or not pinned, or has weights of another hash.
     """
     folder = find_base(spec).folder
-    check_folder(folder, spec.base, runs_code=spec.trust_remote_code)
+    check_folder(folder, spec.base, runs_code=spec.trust_remote_code, native_code=spec.native_code)
     if spec.sha256 and (actual := weights_hash(folder)) != spec.sha256.lower():
         raise TendrilError(
             f"the weights of {spec.base} in {folder} have SHA-256 {actual}, the specification says {spec.sha256}: these are "
@@ -55,24 +54,27 @@ def model_source(spec: ModelSpec) -> Path:
 
 
 def find_base(spec: ModelSpec) -> Base:
-    """Where the base is, without looking into it. Raises TendrilError where it is not on this machine."""
-    if spec.base.startswith(_PACKAGE):
-        return Base("package", _package_folder(spec.base.removeprefix(_PACKAGE)))
-    if (folder := _local_folder(spec.base)) is not None:
-        return Base("folder", folder)
+    """Where the base is, without looking into it.
+
+    Raises BaseMissing where it is not on this machine, TendrilError for what is neither a hub id nor written as a path.
+    """
+    if spec.base.startswith(PACKAGE):
+        return Base("package", _package_folder(spec.base.removeprefix(PACKAGE)))
+    if is_local_path(spec.base):
+        return Base("folder", _local_folder(spec.base))
     snapshot = cached_snapshot(spec.base, spec.revision)
     if snapshot is None:
-        raise TendrilError(
+        if Path(spec.base).is_dir() or spec.base.count("/") > 1:
+            raise TendrilError(
+                f"base {spec.base!r} reads as a hub id, and the hub's cache has none of that name: for a folder, write "
+                f"./{spec.base}, or its whole path"
+            )
+        raise BaseMissing(
             f"the base model {spec.base!r} (revision {spec.revision or 'not given'}) is not in the hub's cache "
             f"{cache_folder()}, and nothing is fetched during a run. Fetch it once: {fetch(spec)} (or set HF_HOME to the cache "
             "that holds it, or base to a local folder)"
         )
     return Base("hub", snapshot, snapshot.name)
-
-
-def is_hub_id(spec: ModelSpec) -> bool:
-    """Whether the base is named by its id on the hub: neither a package nor the path of a folder."""
-    return not spec.base.startswith(_PACKAGE) and _local_folder(spec.base) is None
 
 
 def fetch(spec: ModelSpec) -> str:
@@ -81,7 +83,7 @@ def fetch(spec: ModelSpec) -> str:
 
 
 def model_identity(spec: ModelSpec, weights: Path | None = None) -> str:
-    """Names everything an embedding depends on but prompt and text: weights, pooling, length, width, code version.
+    """Names everything an embedding depends on but prompt and text: weights, whose code, pooling, length, width, version.
 
     ``weights`` is the folder of a fine-tuned model; without it the base is meant. Folders are named by their content,
     hub ids by their commit: the one that pins them, else the one in the hub's cache. Hashing reads a folder once.
@@ -94,6 +96,8 @@ def model_identity(spec: ModelSpec, weights: Path | None = None) -> str:
         "max_length": spec.max_length,
         "dimensions": spec.dimensions,
     }
+    if spec.trust_remote_code:
+        named["code"] = "own"  # the same weights may load as the library's class, with native_code
     return json.dumps(named, sort_keys=True)
 
 
@@ -104,12 +108,16 @@ def weights_name(spec: ModelSpec, weights: Path | None = None) -> str:
     """
     if weights is None and (name := _hub_name(spec)) is not None:
         return name
-    return str(weights_hash(weights or model_source(spec)))
+    folder = weights or model_source(spec)
+    found = weights_hash(folder)
+    if found is None:
+        raise TendrilError(f"{folder} holds no whole weights: copy the model again, whole, or train it again")
+    return found
 
 
 def _hub_name(spec: ModelSpec) -> str | None:
     """Hub id and commit; None for a base that is a folder of its own. A pinned base need not be on this machine."""
-    if not is_hub_id(spec):
+    if not spec.is_hub_id:
         return None
     if is_commit(spec.revision):
         return f"{spec.base}@{spec.revision}"
@@ -118,7 +126,7 @@ def _hub_name(spec: ModelSpec) -> str | None:
 
 def is_pinned(spec: ModelSpec) -> bool:
     """Whether the base is known by content or by a commit in full, so that what it gave may be used again later."""
-    return is_commit(spec.revision) or not is_hub_id(spec)
+    return is_commit(spec.revision) or not spec.is_hub_id
 
 
 def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None = None) -> Any:
@@ -130,7 +138,7 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
     that cannot be loaded, and where the model pools, measures or limits otherwise than the specification says.
     """
     if weights is not None:
-        check_folder(weights, str(weights), runs_code=spec.trust_remote_code)
+        check_folder(weights, str(weights), runs_code=spec.trust_remote_code, native_code=spec.native_code)
     folder = weights or model_source(spec)
 
     import torch
@@ -159,27 +167,22 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
                 trust_remote_code=spec.trust_remote_code,
             )
     except (OSError, ValueError, ImportError, SafetensorError) as error:
-        if (code := own_code(folder)) and not spec.trust_remote_code:
-            raise TendrilError(
-                f"{spec.base} needs code that came with it ({', '.join(code)}): read it, then set trust_remote_code: true and "
-                "revision to the commit you have read"
-            ) from error
         raise TendrilError(f"{spec.base} cannot be loaded from {folder}: {error}") from error
     fit_to(model, spec)
     return model
 
 
-def _local_folder(base: str) -> Path | None:
-    """The folder a base names by its path, or None for a hub id: an absolute path, or one that begins with a dot."""
-    return Path(base) if Path(base).is_absolute() or base.startswith(".") else None
+def _local_folder(base: str) -> Path:
+    try:
+        return Path(base).expanduser()
+    except RuntimeError as error:
+        raise TendrilError(f"base {base!r}: {error}; write the whole path") from error
 
 
 def _package_folder(name: str) -> Path:
     found = importlib.util.find_spec(name)
     if found is None or not found.submodule_search_locations:
-        raise TendrilError(
-            f"the package {name!r} that carries the base model is not installed: see the extra 'sandbox'"
-        )
+        raise BaseMissing(f"the package {name!r} that carries the base model is not installed: see the extra 'sandbox'")
     folders = sorted({folder for root in found.submodule_search_locations for folder in model_folders(Path(root))})
     if len(folders) != 1:
         raise TendrilError(f"the package {name!r} carries {len(folders)} model folders with {WEIGHTS}, one is needed")

@@ -146,7 +146,8 @@ def _catalog_table(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 
 def _usage(spec: CollectionSpec) -> str:
     lines = "\n".join(
-        f'{c} = load_dataset("{spec.release.name}", "{c}", split="train")' for c in ("corpus", "queries", "qrels")
+        f'{c} = load_dataset("{spec.release.hub_id(spec.release.name)}", "{c}", split="train")'
+        for c in ("corpus", "queries", "qrels")
     )
     return f"```python\nfrom datasets import load_dataset\n\n{lines}\n```"
 

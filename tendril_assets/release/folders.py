@@ -7,6 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
+# Of a collection's release folder: the one with its models, beside one for each version of the data.
+MODELS = "models"
 WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
 
 

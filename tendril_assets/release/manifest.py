@@ -25,7 +25,7 @@ def write_manifest(folder: Path, entries: dict[str, Any]) -> dict[str, Any]:
     files = file_hashes(folder)
     manifest = {
         **entries,
-        "content_hash": _combined(files, _DATA),
+        "content_hash": content_hash(files),
         "text_hash": _combined(files, _TEXTS),
         "files": files,
     }
@@ -47,6 +47,11 @@ def damaged_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """Files of a release that are missing, changed or not its own."""
     now, then = file_hashes(folder), manifest["files"]
     return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+
+
+def content_hash(files: dict[str, str]) -> str:
+    """The hash of a release's data, from the hashes of its files."""
+    return _combined(files, _DATA)
 
 
 def same_content(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -12,9 +12,9 @@ from tendril_assets.evaluation.aggregate import ALL
 from tendril_assets.release.citations import bibtex
 from tendril_assets.release.model_front import model_front_matter
 from tendril_assets.release.model_inputs import CardModel, ModelInputs, card_model
-from tendril_assets.release.model_licence import banner, licence_section
+from tendril_assets.release.model_licence import Documents, banner, documents, licence_section
 from tendril_assets.release.model_results import collection_name, own_scores, results
-from tendril_assets.release.model_training import by_subset, training
+from tendril_assets.release.model_training import training, validation_sizes
 from tendril_assets.release.weights import WeightsFolder
 from tendril_assets.release.wording import (
     figure,
@@ -30,6 +30,8 @@ from tendril_assets.training.validation import BALANCED
 _SANDBOX = (
     "> **Sandbox model.** Trained on sample data: it shows the pipeline, not a result, and must not be published."
 )
+# Below it a bootstrap over groups gives wide intervals that are themselves uncertain, and a card says so.
+FEW_GROUPS = 50
 
 
 def model_card(model: str, inputs: ModelInputs, folder: WeightsFolder) -> str:
@@ -39,11 +41,12 @@ def model_card(model: str, inputs: ModelInputs, folder: WeightsFolder) -> str:
         KeyError: a model that the specification does not name.
         ExportInvariantError: tables, specification and weights do not speak of the same model (``card_model``).
     """
-    return write_card(card_model(model, inputs, folder), inputs)
+    known = card_model(model, inputs, folder)
+    return write_card(known, inputs, documents(known, inputs))
 
 
-def write_card(known: CardModel, inputs: ModelInputs) -> str:
-    """The card of a model that ``card_model`` has found consistent."""
+def write_card(known: CardModel, inputs: ModelInputs, found: Documents) -> str:
+    """The card of a model that ``card_model`` has found consistent, with the licence files ``found``."""
     sections = [
         f"# {inputs.spec.release.published_model(known.name).title}",
         _SANDBOX if inputs.sandbox else "",
@@ -60,7 +63,7 @@ def write_card(known: CardModel, inputs: ModelInputs) -> str:
         "## Limitations",
         _limitations(known, inputs),
         "## Licence",
-        licence_section(known),
+        licence_section(known, found),
         "## Citation",
         f"```bibtex\n{bibtex(inputs.spec)}\n```",
     ]
@@ -68,8 +71,8 @@ def write_card(known: CardModel, inputs: ModelInputs) -> str:
 
 
 def _opening(known: CardModel, inputs: ModelInputs) -> str:
-    base = known.entry.base
-    link = f"[{base}](https://huggingface.co/{base})" if known.from_hub else f"`{base.removeprefix('package:')}`"
+    base = known.entry.published_base
+    link = f"[{base}](https://huggingface.co/{base})" if base else f"`{known.entry.base_title}`"
     revision = f" (revision `{known.row['revision']}`)" if known.row["revision"] else ""
     purpose = f" for {inputs.spec.release.purpose}" if inputs.spec.release.purpose else ""
     kept = (
@@ -81,14 +84,11 @@ def _opening(known: CardModel, inputs: ModelInputs) -> str:
 
 
 def _usage(known: CardModel, inputs: ModelInputs) -> str:
-    release, entry, folder = inputs.spec.release, known.entry, known.folder
+    release, entry = inputs.spec.release, known.entry
     example = release.example
     query, passage = (example.query, example.passage) if example else ("...", "...")
-    cut = folder.width is not None and folder.width > entry.dimensions
     name = json.dumps(release.hub_id(release.published_model(known.name).name))
-    options = (f", truncate_dim={entry.dimensions}" if cut else "") + (
-        ", trust_remote_code=True" if entry.trust_remote_code else ""
-    )
+    options = ", trust_remote_code=True" if entry.trust_remote_code else ""
     code = (
         "```python\nfrom sentence_transformers import SentenceTransformer\n\n"
         f"model = SentenceTransformer({name}{options})\n"
@@ -96,16 +96,15 @@ def _usage(known: CardModel, inputs: ModelInputs) -> str:
         f"passages = model.encode_document([{json.dumps(passage, ensure_ascii=False)}])\n"
         "scores = model.similarity(queries, passages)\n```"
     )
-    length = "are L2-normalised" if folder.normalised and not cut else "are not normalised (compare them by cosine)"
     pooling = {"cls": "CLS", "lasttoken": "last-token"}.get(entry.pooling, entry.pooling)
     query_prompt, document_prompt = entry.query_prompt, entry.document_prompt
     asked = f"adds the prompt {_quoted(query_prompt)}" if query_prompt else "adds no prompt"
     read = f"`encode_document` adds {_quoted(document_prompt)}" if document_prompt else "documents get no prompt"
     said = [
         f"`encode_query` {asked}; {read}.",
-        f"Embeddings use {pooling} pooling, {length} and have {entry.dimensions:,} dimensions, and inputs are cut at "
+        f"Embeddings use {pooling} pooling, are L2-normalised and have {entry.dimensions:,} dimensions, and inputs are cut at "
         f"{entry.max_length:,} tokens. The model has {known.row['parameters']:,} parameters.",
-        _matryoshka(entry.matryoshka),
+        _matryoshka([width for width in entry.matryoshka if width < entry.dimensions]),
     ]
     return f"{code}\n\n{' '.join(s for s in said if s)}"
 
@@ -115,7 +114,7 @@ def _quoted(prompt: str) -> str:
     return "`" + prompt.replace("\n", "\\n") + "`"
 
 
-def _matryoshka(widths: tuple[int, ...]) -> str:
+def _matryoshka(widths: list[int]) -> str:
     if not widths:
         return ""
     to = listed([f"{width:,}" for width in sorted(widths, reverse=True)], "or")
@@ -127,7 +126,7 @@ def _matryoshka(widths: tuple[int, ...]) -> str:
 
 def _validation(known: CardModel, inputs: ModelInputs) -> str:
     row, group = known.row, inputs.spec.group
-    held_out = listed([f"{v['groups']:,} for {named(k).lower()}" for k, v in by_subset(known, inputs)])
+    held_out = inputs.for_levels(validation_sizes(known, "groups"))
     change = f"went from {figure(row['base_value'])} (base) to {figure(row['best_value'])}"
     if row["best_step"] == 0:
         change = f"is {figure(row['best_value'])}, as of the base"
@@ -139,21 +138,27 @@ def _validation(known: CardModel, inputs: ModelInputs) -> str:
 
 def _limitations(known: CardModel, inputs: ModelInputs) -> str:
     spec, row = inputs.spec, known.row
-    scope = f"its own {spec.group}" if spec.evaluation.scope == "group" else "the collection it was judged in"
+    scope = (
+        f"of its own {spec.group} only"
+        if spec.evaluation.scope == "group"
+        else "of the whole test collection, and no more"
+    )
     groups = own_scores(known, inputs).filter((pl.col("system") == known.tuned_system) & (pl.col("level") == ALL))
     tested = (
         f"{collection_name(inputs)[:1].upper()}{collection_name(inputs)[1:]} has {plural(groups['groups'][0], spec.group)}, "
         if groups.height
         else ""
     )
-    held_out = listed([f"{v['groups']:,} ({named(k).lower()})" for k, v in by_subset(known, inputs)])
+    sizes = validation_sizes(known, "groups")
+    few = min([*groups["groups"], *sizes.values()]) < FEW_GROUPS
     points = [
-        f"**One language.** Queries and most passages are in one language (`{spec.release.language}`); how the model does in "
-        "others was not evaluated.",
+        f"**One language.** The specification declares one language (`{spec.release.language}`). Texts were not checked for "
+        "it, and how the model does in other languages was not evaluated.",
         f"**Noisy labels.** {_noise(inputs)}",
-        f"**Evaluated narrowly.** Queries ranked the passages of {scope}; searching anything larger was not evaluated.",
-        f"**Few {spec.group}s, one run.** {tested}{'the' if tested else 'The'} validation set {held_out}. The intervals hold "
-        f"for another draw of {spec.group}s, not for another training: there was one, with seed {known.seed}.",
+        f"**Evaluated narrowly.** Each query ranked the passages {scope}; searching anything larger was not evaluated.",
+        f"**{f'Few {spec.group}s, one' if few else 'One'} run.** {tested}{'the' if tested else 'The'} validation set "
+        f"{inputs.for_levels(sizes)}{f'; fewer than {FEW_GROUPS:,} are few' if few else ''}. The intervals hold for another "
+        f"draw of {spec.group}s, not for another training: there was one, with seed {known.seed}.",
         f"**Cut inputs.** {share(row['truncated_inputs'], row['inputs'])} of the inputs of training and validation were cut."
         if row["truncated_inputs"]
         else "",

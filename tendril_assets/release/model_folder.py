@@ -1,12 +1,10 @@
 """The folder of a fine-tuned model that a user loads, copies or publishes: weights, card, licence and notice.
 
 ``release/<collection>/models/<name>/`` is what ``SentenceTransformer(folder)`` loads. It is put together beside its
-place and set in place with one rename; where nothing would change it is left alone. Large files are hard links to the
-weights that training kept (copies where the file system has no links), so publishing a model doubles no gigabytes.
+place and set in place with one rename; where nothing would change it is left alone. Its files are copies that everybody
+may read: whoever edits one of them must not edit what training kept.
 """
 
-import errno
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,13 +14,11 @@ from tendril_assets.files import file_hash
 from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_place, sweep, sync_tree, work_folder
 from tendril_assets.release.model_cards import write_card
 from tendril_assets.release.model_inputs import ModelInputs, card_model
-from tendril_assets.release.model_licence import licence_files
+from tendril_assets.release.model_licence import documents
 from tendril_assets.release.weights import WeightsFolder
 
 CARD = "README.md"
-# Small files are copied: whoever edits a configuration in the folder must not edit what training kept.
-_LINKED_FROM = 1 << 20
-_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EACCES}
+_MODE = 0o644
 
 
 class ModelFolder(NamedTuple):
@@ -37,14 +33,12 @@ def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFol
         KeyError, ExportInvariantError: see ``model_cards.model_card``; nothing is written then.
     """
     known = card_model(model, inputs, weights)
-    release = inputs.spec.release
-    names = release.published_model(model)
-    data = f"{release.hub_id(release.name)}, version {release.version}"
-    texts = {CARD: write_card(known, inputs), **licence_files(known, names.title, data)}
-    return write_folder(root, names.name, weights.path, texts)
+    found = documents(known, inputs)
+    texts = {CARD: write_card(known, inputs, found).encode(), **found.files}
+    return write_folder(root, inputs.spec.release.published_model(model).name, weights.path, texts)
 
 
-def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, str]) -> ModelFolder:
+def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, bytes]) -> ModelFolder:
     """``root/name`` with the files of ``weights`` and ``texts`` over them, whole or not at all."""
     root.mkdir(parents=True, exist_ok=True)
     sweep(root)
@@ -57,9 +51,11 @@ def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, str])
     try:
         for place, source in sources.items():
             (work / place).parent.mkdir(parents=True, exist_ok=True)
-            _link_or_copy(source, work / place)
+            shutil.copyfile(source, work / place)
         for place, text in texts.items():
-            (work / place).write_text(text, encoding="utf-8")
+            (work / place).write_bytes(text)
+        for path in _files(work):
+            path.chmod(_MODE)
         sync_tree(work)
         outcome = REPLACED if target.exists() else WRITTEN
         set_in_place(work, target)
@@ -72,27 +68,16 @@ def _files(folder: Path) -> Iterator[Path]:
     return (p for p in sorted(folder.rglob("*")) if p.is_file())
 
 
-def _is_same(target: Path, sources: Mapping[str, Path], texts: Mapping[str, str]) -> bool:
+def _is_same(target: Path, sources: Mapping[str, Path], texts: Mapping[str, bytes]) -> bool:
     there = {p.relative_to(target).as_posix(): p for p in _files(target)}
     return (
         there.keys() == sources.keys() | texts.keys()
-        and all(there[place].read_bytes() == text.encode() for place, text in texts.items())
+        and all(path.stat().st_mode & 0o777 == _MODE for path in there.values())
+        and all(there[place].read_bytes() == text for place, text in texts.items())
         and all(_is_same_file(source, there[place]) for place, source in sources.items())
     )
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    if one.samefile(other):
-        return True
-    return one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    if source.stat().st_size >= _LINKED_FROM:
-        try:
-            os.link(source, target)
-            return
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-    shutil.copyfile(source, target)
+    """Equal files that are two: a hard link to what training kept is none."""
+    return not one.samefile(other) and one.stat().st_size == other.stat().st_size and file_hash(one) == file_hash(other)

@@ -15,14 +15,17 @@ _DECIMALS = 6
 def model_front_matter(known: CardModel, inputs: ModelInputs) -> str:
     """YAML between two ``---`` lines, with a model index where the model has scores.
 
-    Only what the hub can resolve is named: a base by hub id, data by an id with an owner.
+    Only what the hub can resolve is named: a base by hub id, data by an id with an owner where it is released.
     """
     from huggingface_hub import ModelCardData
 
     release = inputs.spec.release
-    base: dict[str, Any] = {"base_model": known.entry.base, "base_model_relation": "finetune"} if known.from_hub else {}
+    hub_id = known.entry.published_base
+    base: dict[str, Any] = {"base_model": hub_id, "base_model_relation": "finetune"} if hub_id else {}
     data: dict[str, Any] = (
-        {"datasets": [release.hub_id(release.name)]} if release.organisation and not inputs.sandbox else {}
+        {"datasets": [release.hub_id(release.name)]}
+        if release.organisation and inputs.released and not inputs.sandbox
+        else {}
     )
     tags = ["sentence-transformers", "sentence-similarity", "feature-extraction", "retrieval"]
     licence: dict[str, Any] = {**known.entry.licence.front_matter}

@@ -5,27 +5,28 @@ other witness before a word is written: a card that describes other data, anothe
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.evaluation.aggregate import ALL
-from tendril_assets.evaluation.models import is_hub_id
 from tendril_assets.release.weights import WeightsFolder
+from tendril_assets.release.wording import listed, named
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.spec_training import MACHINE_FIELDS, ModelSpec, TrainingSpec
+from tendril_assets.spec_training import NO_RECIPE_FIELDS, ModelSpec, TrainingSpec
 from tendril_assets.training.examples import BALANCE, CAP, USED
 
 AVAILABLE = (USED, BALANCE, CAP)
-# What changes neither the weights nor how they are read; ``base`` and ``revision`` of a folder are known by content.
-_NO_RECIPE = {"base", "revision", "sha256", "licence", "upstream", "matryoshka"} | MACHINE_FIELDS
+# The publisher's word on a model, of which the present one counts and not that at the time of training.
+_PRESENT = ("licence", "upstream", "matryoshka", "origin")
 
 
 class ModelInputs(NamedTuple):
     """``trained``, ``scores``, ``comparisons``, ``agreement`` are the tables trained_models, system_scores, comparisons and
     judge_agreement; ``training_use`` is the query of that name; ``present_data`` the hash of the hand-over files as they
-    are now."""
+    are now; ``released`` whether the release of the specification's version holds the present data."""
 
     spec: CollectionSpec
     trained: pl.DataFrame
@@ -34,7 +35,20 @@ class ModelInputs(NamedTuple):
     training_use: pl.DataFrame
     agreement: pl.DataFrame
     present_data: str
+    released: bool
     sandbox: bool
+
+    @property
+    def data_name(self) -> str | None:
+        """Name and version of the release that holds the training data; None where there is none."""
+        release = self.spec.release
+        return f"{release.hub_id(release.name)}, version {release.version}" if self.released else None
+
+    def for_levels(self, counts: Mapping[str, int]) -> str:
+        """``63 for areas of action and 62 for criteria``, in the order of the specification's subsets."""
+        plurals = self.spec.release.plurals
+        said = ((level, plurals.get(level, named(level).lower())) for level in self.spec.subsets)
+        return listed([f"{counts.get(level, 0):,} for {title}" for level, title in said])
 
 
 class CardModel(NamedTuple):
@@ -57,11 +71,6 @@ class CardModel(NamedTuple):
     def tuned_system(self) -> str:
         return f"{self.name}_tuned"
 
-    @property
-    def from_hub(self) -> bool:
-        """Whether the base is known by a hub id, and not by a folder or a package."""
-        return is_hub_id(self.entry)
-
 
 def card_model(model: str, inputs: ModelInputs, folder: WeightsFolder) -> CardModel:
     """The model, once everything that is said of it agrees.
@@ -73,12 +82,11 @@ def card_model(model: str, inputs: ModelInputs, folder: WeightsFolder) -> CardMo
     entry = inputs.spec.models[model]
     row = inputs.trained.filter(pl.col("model") == model).row(0, named=True)
     told = json.loads(row["recipe"])
-    trained = ModelSpec.model_validate(told["model"])
+    present = entry.model_dump(mode="json", include=set(_PRESENT))
     known = CardModel(
         name=model,
         row=row,
-        # Licences are the publisher's word, and it is the present one that counts.
-        entry=trained.model_copy(update={name: getattr(entry, name) for name in ("licence", "upstream", "matryoshka")}),
+        entry=ModelSpec.model_validate(told["model"] | present),
         recipe=TrainingSpec.model_validate(told["training"]),
         seed=told["seed"],
         validation=json.loads(row["validation"]),
@@ -127,8 +135,8 @@ def _other_recipe(known: CardModel, spec: CollectionSpec) -> list[str]:
     """Fields in which the specification has changed since the training."""
     entry = spec.models[known.name]
     pairs = {f"training.{k}": v for k, v in _changed(known.recipe, spec.training, set()).items()}
-    pairs |= {f"models.{known.name}.{k}": v for k, v in _changed(known.entry, entry, _NO_RECIPE).items()}
-    if known.from_hub or is_hub_id(entry):
+    pairs |= {f"models.{known.name}.{k}": v for k, v in _changed(known.entry, entry, NO_RECIPE_FIELDS).items()}
+    if known.entry.is_hub_id or entry.is_hub_id:
         pairs |= {f"models.{known.name}.base": (known.entry.base, entry.base)} if known.entry.base != entry.base else {}
         # Whoever pins the very commit that was loaded changes nothing.
         if entry.revision not in (known.entry.revision, known.row["revision"]):
@@ -163,25 +171,32 @@ def _other_folder(known: CardModel) -> list[str]:
         for what, (there, here) in said.items()
         if there != here
     ]
-    if folder.width is not None and folder.width < entry.dimensions:
-        found.append(f"{folder.path} gives {folder.width} dimensions, the specification says {entry.dimensions}")
+    if folder.width not in (None, entry.dimensions):
+        found.append(
+            f"{folder.path} gives {folder.width:,} dimensions, it was trained with {entry.dimensions:,}: materialise the model "
+            "again"
+        )
+    if not folder.normalised:
+        found.append(
+            f"{folder.path} does not end by bringing embeddings to length 1, as every model is saved: materialise the model "
+            "again"
+        )
     return found
 
 
 def _scores(known: CardModel, inputs: ModelInputs) -> list[str]:
     """Scores of other weights than those kept, and of another base than the one that was fine-tuned."""
-    base, commit = known.entry.base, known.row["revision"]
-    hub = (f"{base}@{commit}", f"{base}@unpinned-{commit}") if known.from_hub and commit else ()
-    wanted = {known.tuned_system: (known.row["weights_sha256"],), known.base_system: hub}
+    wanted = {known.tuned_system: known.row["weights_sha256"], known.base_system: known.row["base_weights"]}
     found = []
-    for system, names in wanted.items():
+    for system, name in wanted.items():
         ranked = (
             inputs.scores.filter((pl.col("system") == system) & (pl.col("level") == ALL))["weights"].unique().to_list()
         )
-        if names and ranked and not (len(ranked) == 1 and ranked[0] in names):
+        # The same commit has another name while nobody pins it.
+        if ranked and {str(w).replace("@unpinned-", "@") for w in ranked} != {name.replace("@unpinned-", "@")}:
             said = ", ".join(str(w) for w in ranked)
             found.append(
-                f"the scores of {system} are of the weights {said}, not of {names[0]}: materialise runs/{system} and what "
+                f"the scores of {system} are of the weights {said}, not of {name}: materialise runs/{system} and what "
                 "follows from it again"
             )
     tests = inputs.scores["test_hash"].unique().to_list()

@@ -5,73 +5,108 @@ product, else the licence's name and address: no legal text is written from memo
 """
 
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.models import find_base
+from tendril_assets.hub_cache import cached_snapshot
 from tendril_assets.licences import Licence
-from tendril_assets.release.model_inputs import CardModel
-from tendril_assets.spec_training import ModelSpec
+from tendril_assets.release.model_inputs import CardModel, ModelInputs
 
 LICENCE, NOTICE = "LICENSE", "NOTICE"
 _TEXTS = Path(__file__).parent / "licence"
 _ENDINGS = ("", ".txt", ".md")
 
 
+class Documents(NamedTuple):
+    """``LICENSE`` and ``NOTICE`` of the model folder, as bytes: a base's own are passed on as they are.
+
+    ``whole`` says where the licence's text is from; None where ``LICENSE`` only names it. ``change`` says in a sentence
+    what was done to the base.
+    """
+
+    licence: bytes
+    notice: bytes
+    whole: Literal["base", "shipped"] | None
+    change: str
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {LICENCE: self.licence, NOTICE: self.notice}
+
+
+def documents(known: CardModel, inputs: ModelInputs) -> Documents:
+    """The model's licence and notice, resolved once, so that the card says of them what they hold."""
+    release, licence = inputs.spec.release, known.entry.licence
+    change = (
+        f"Changed: the weights were fine-tuned on {inputs.data_name or 'data with the SHA-256 ' + known.row['data_hash']}."
+        if known.row["best_step"]
+        else "The weights are those of the base model: no step of the fine-tuning was better."
+    )
+    own, shipped = _base_documents(known), _TEXTS / f"{licence.id}.txt"
+    text, whole = own.get(LICENCE), "base"
+    if not text:
+        text, whole = (shipped.read_bytes(), "shipped") if shipped.is_file() else (_pointer(licence).encode(), None)
+    title = release.published_model(known.name).title
+    return Documents(text, _notice(known, title, change, own.get(NOTICE)), whole, change)
+
+
 def banner(licence: Licence) -> str:
     """What stands at the head of a card whose model must not be used for everything; empty where it may."""
     if licence.commercial:
         return ""
-    return f"> **Non-commercial use only.** The base model is licensed under {licence_id(licence)}, and so is this fine-tune."
+    return f"> **Non-commercial use only.** The base model is licensed under {licence.short}, and so is this fine-tune."
 
 
-def licence_id(licence: Licence) -> str:
-    """The SPDX id, or the name of a licence that has none."""
-    return licence.name if licence.id == "other" else licence.id
-
-
-def licence_section(known: CardModel) -> str:
-    """The card's section: name and consequences, what the base rests on, where the texts are."""
+def licence_section(known: CardModel, found: Documents) -> str:
+    """The card's section: name and consequences, what the base rests on, what was changed, where the texts are."""
     licence = known.entry.licence
     parts = [
-        f"[{_full_name(licence)}]({licence.url}), the same as the base model.",
+        f"[{licence.title}]({licence.url}), the same as the base model.",
         *licence.consequences,
         *(
-            f"The underlying {_linked(u.name, u.url)} is licensed under {_full_name(u.licence)}."
+            f"The underlying {_linked(u.name, u.url)} is licensed under {u.licence.title}."
             for u in known.entry.upstream
         ),
-        f"See `{LICENCE}` and `{NOTICE}` for the text and the upstream attributions.",
+        found.change,
+        f"{_where(licence, found)}; `{NOTICE}` has the attributions and what was changed.",
     ]
     return " ".join(parts)
 
 
-def licence_files(known: CardModel, title: str, data: str) -> dict[str, str]:
-    """``LICENSE`` and ``NOTICE`` of the model folder; ``data`` names what the weights were changed on."""
-    own = base_documents(known.entry)
-    licence = known.entry.licence
-    shipped = _TEXTS / f"{licence.id}.txt"
-    text = own.get(LICENCE) or (shipped.read_text(encoding="utf-8") if shipped.is_file() else _pointer(licence))
-    return {LICENCE: text, NOTICE: _notice(known, title, data, own.get(NOTICE))}
+def _where(licence: Licence, found: Documents) -> str:
+    if found.whole == "base":
+        return f"`{LICENCE}` is the base model's own"
+    if found.whole == "shipped":
+        return f"`{LICENCE}` holds the licence's text"
+    if licence.text == "required":
+        return f"`{LICENCE}` names the licence without its text, which must be put there before copies are passed on"
+    return f"`{LICENCE}` names the licence and where its text is"
 
 
-def base_documents(entry: ModelSpec) -> dict[str, str]:
-    """``LICENSE`` and ``NOTICE`` of the base, where it lies on this machine: in its folder, or in the hub's cache."""
+def _base_documents(known: CardModel) -> dict[str, bytes]:
+    """``LICENSE`` and ``NOTICE`` of the base as it was trained from, where that lies on this machine."""
+    folder = _base_folder(known)
+    if folder is None:
+        return {}
     found = {}
     for name in (LICENCE, NOTICE):
-        for ending in _ENDINGS:
-            path = _base_file(entry, f"{name}{ending}")
-            if path is not None:
-                found[name] = path.read_text(encoding="utf-8")
-                break
+        path = next((p for ending in _ENDINGS if (p := folder / f"{name}{ending}").is_file()), None)
+        if path is not None:
+            found[name] = path.read_bytes()
     return found
 
 
-def _base_file(entry: ModelSpec, name: str) -> Path | None:
+def _base_folder(known: CardModel) -> Path | None:
+    if known.entry.is_hub_id:
+        # What the cache holds as main today may be another commit, under another licence.
+        commit = known.row["revision"]
+        return cached_snapshot(known.entry.base, commit) if commit else None
     try:
-        path = find_base(entry).folder / name
+        return find_base(known.entry).folder
     except TendrilError:
         # Trained elsewhere, or the base is gone since: it is not needed any more.
         return None
-    return path if path.is_file() else None
 
 
 def _pointer(licence: Licence) -> str:
@@ -79,44 +114,34 @@ def _pointer(licence: Licence) -> str:
     along = (
         "\nThis file does not repeat the text. Where copies of the model are passed on, the text goes along: put it in place "
         "of this file.\n"
-        if licence.notice
+        if licence.text == "required"
         else ""
     )
-    spdx = f"SPDX-License-Identifier: {licence.id}\n" if licence.id != "other" else ""
+    spdx = f"SPDX-License-Identifier: {licence.id}\n" if licence.spdx else ""
     sentences = "\n".join(licence.consequences)
     return f"{licence.name}\n{spdx}Text: {licence.url}\n\n{sentences}\n{along}"
 
 
-def _notice(known: CardModel, title: str, data: str, upstream: str | None) -> str:
+def _notice(known: CardModel, title: str, change: str, upstream: bytes | None) -> bytes:
     entry = known.entry
-    where = f" (https://huggingface.co/{entry.base})" if known.from_hub else ""
+    where = f" (https://huggingface.co/{entry.published_base})" if entry.published_base else ""
     at = f", revision {known.row['revision']}" if known.row["revision"] else ""
-    unchanged = known.row["best_step"] == 0
-    change = (
-        "The weights are those of the base model: no step of the fine-tuning was better."
-        if unchanged
-        else f"Changed: the weights were fine-tuned on {data}."
-    )
     lines = [
         title,
         "",
-        f"A fine-tuned version of {entry.base}{where}{at},",
-        f"licensed under {_full_name(entry.licence)}: {entry.licence.url}",
+        f"A fine-tuned version of {entry.base_title}{where}{at},",
+        f"licensed under {entry.licence.title}: {entry.licence.url}",
         change,
     ]
     if entry.upstream:
         rests = [
-            f"{u.name}, {_full_name(u.licence)}: {u.licence.url}" + (f" ({u.url})" if u.url else "")
-            for u in entry.upstream
+            f"{u.name}, {u.licence.title}: {u.licence.url}" + (f" ({u.url})" if u.url else "") for u in entry.upstream
         ]
         lines += ["", "The base model rests on:", *(f"- {line}" for line in rests)]
     if upstream:
-        lines += ["", f"The notice of {entry.base}:", "", upstream.rstrip()]
-    return "\n".join(lines) + "\n"
-
-
-def _full_name(licence: Licence) -> str:
-    return licence.name if licence.id == "other" else f"{licence.name} ({licence.id})"
+        lines += ["", f"The notice of {entry.base_title}:", "", ""]
+    own = "\n".join(lines).encode()
+    return own + (upstream.rstrip() if upstream else b"") + b"\n"
 
 
 def _linked(name: str, url: str | None) -> str:

@@ -55,11 +55,12 @@ def reported(inputs: ModelInputs) -> list[str]:
 
 
 def collection_name(inputs: ModelInputs) -> str:
-    """The test collection as a reader finds it: published name and revision; of sample data neither."""
+    """The test collection as a reader finds it: published name and the revision that the specification
+    declares; of sample data neither."""
     test = inputs.spec.release.test_collection
     if inputs.sandbox or test is None:
         return "the external test collection"
-    return f"`{test.name}`" + (f" (revision `{test.revision}`)" if test.revision else "")
+    return f"`{test.name}`" + (f" (declared revision `{test.revision}`)" if test.revision else "")
 
 
 def compared(known: CardModel, inputs: ModelInputs, baseline: str, level: str) -> pl.DataFrame:
@@ -118,7 +119,7 @@ def _system(system: str, known: CardModel, inputs: ModelInputs) -> str:
 
 def base_name(known: CardModel) -> str:
     """The base without its owner, folder or package mark."""
-    return known.entry.base.removeprefix("package:").rstrip("/").rpartition("/")[2]
+    return known.entry.base_title.rpartition("/")[2]
 
 
 def _cell(row: dict | None) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from tendril_assets.evaluation.aggregate import ALL
+from tendril_assets.records import GRADES
 from tendril_assets.release.model_inputs import AVAILABLE, CardModel, ModelInputs
 from tendril_assets.release.wording import listed, markdown_table, named, plural, scientific, share
 from tendril_assets.training.examples import BALANCE, CAP, TOO_FEW_NEGATIVES, USED
@@ -24,9 +25,9 @@ FATES = {
 }
 
 
-def by_subset(known: CardModel, inputs: ModelInputs) -> list[tuple[str, dict[str, int]]]:
-    """Validation sizes in the order of the specification's subsets."""
-    return [(name, known.validation[name]) for name in inputs.spec.subsets]
+def validation_sizes(known: CardModel, what: str) -> dict[str, int]:
+    """``groups`` or ``queries`` of the validation set by level."""
+    return {level: sizes[what] for level, sizes in known.validation.items()}
 
 
 def training(known: CardModel, inputs: ModelInputs) -> str:
@@ -41,31 +42,39 @@ def training(known: CardModel, inputs: ModelInputs) -> str:
     ]
     body = "\n".join(f"- {point}" for point in points)
     table = markdown_table(*fates(inputs.training_use, inputs.spec.subsets))
-    return f"{body}\n\nWhat became of every possible training example, one per relevant passage:\n\n{table}"
+    counted = (
+        "What became of every possible training example, one per pair of a query and a passage rated relevant for it:"
+    )
+    return f"{body}\n\n{counted}\n\n{table}"
 
 
 def _data(known: CardModel, inputs: ModelInputs) -> str:
-    release, use, recipe, group = inputs.spec.release, inputs.training_use, known.recipe, inputs.spec.group
-    available = int(use.filter(pl.col("fate").is_in(AVAILABLE))["examples"].sum())
-    levels = listed(
-        [
-            f"{r['examples']:,} {named(r['level']).lower()}"
-            for r in use.filter(pl.col("fate") == USED).iter_rows(named=True)
-        ]
-    )
-    other = recipe.n_negatives - recipe.same_document_negatives
-    cap = recipe.max_examples_per_level
-    capped = f" and held to {cap:,} each" if cap else ""
-    judged = listed([f"{v['queries']:,} for {named(k).lower()}" for k, v in by_subset(known, inputs)])
+    recipe, group = known.recipe, inputs.spec.group
+    source = f"the LLM-judged data of {inputs.data_name}" if inputs.data_name else "LLM-judged data"
+    grades = listed([f"{grade}" for grade in GRADES if grade >= recipe.positive_grade], "or")
+    same, other = recipe.same_document_negatives, recipe.n_negatives - recipe.same_document_negatives
+    origins = [f"{same:,} from the positive's document"] if same else []
+    origins += [f"{other:,} from others of the {group}"] if other else []
     return (
-        f"Training examples were built from the LLM-judged data of {release.hub_id(release.name)}, version {release.version} "
-        f"(SHA-256 of the examples and validation texts: `{known.row['data_hash']}`): a query, one passage the judge rated "
-        f"relevant ({recipe.positive_grade}) and {plural(recipe.n_negatives, 'hard negative')} it rated irrelevant "
-        f"({_IRRELEVANT}) for the same query and {group}, {recipe.same_document_negatives:,} from the positive's document "
-        f"and {other:,} from others of the {group}; the other pool fills in where one has too few. Levels were balanced{capped}: "
-        f"{known.row['examples']:,} of {plural(available, 'available example')} were used ({levels}). Validation used "
-        f"held-out {group}s, with pairs of query and {group}: {judged}."
+        f"Training examples were built from {source} (SHA-256 of the examples and validation texts: "
+        f"`{known.row['data_hash']}`): a query, one passage the judge rated relevant ({grades}) and "
+        f"{plural(recipe.n_negatives, 'hard negative')} it rated irrelevant ({_IRRELEVANT}) for the same query and {group}, "
+        f"{listed(origins)}; the other pool fills in where one has too few. {_balance(known, inputs)} Validation used held-out "
+        f"{group}s, with pairs of query and {group}: {inputs.for_levels(validation_sizes(known, 'queries'))}."
     )
+
+
+def _balance(known: CardModel, inputs: ModelInputs) -> str:
+    """How many of the available examples were used, and what decided it."""
+    use, cap = inputs.training_use, known.recipe.max_examples_per_level
+    available = int(use.filter(pl.col("fate").is_in(AVAILABLE))["examples"].sum())
+    used = dict(use.filter(pl.col("fate") == USED).select("level", "examples").iter_rows())
+    several = sum(n > 0 for n in used.values()) > 1
+    rules = ["balanced"] if several else []
+    rules += [f"held to {cap:,} {'each' if several else 'per level'}"] if cap else []
+    how = f"{'Levels' if several else 'Examples'} were {listed(rules)}: " if rules else ""
+    levels = f" ({inputs.for_levels(used)})" if len(inputs.spec.subsets) > 1 else ""
+    return f"{how}{known.row['examples']:,} of {plural(available, 'available example')} were used{levels}."
 
 
 def _loss(known: CardModel) -> str:

@@ -5,6 +5,7 @@ renamed. A run that dies leaves the former release as it was and a hidden folder
 """
 
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,14 @@ from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_
 from tendril_assets.release.front_matter import licence_text
 from tendril_assets.release.huggingface import Rows, read_configs, write_parquet
 from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
-from tendril_assets.release.manifest import damaged_files, read_manifest, same_content, write_manifest
+from tendril_assets.release.manifest import (
+    content_hash,
+    damaged_files,
+    file_hashes,
+    read_manifest,
+    same_content,
+    write_manifest,
+)
 from tendril_assets.release.verify import require_loadable
 from tendril_assets.spec import CollectionSpec
 
@@ -84,6 +92,13 @@ def write_release(root: Path, inputs: ReleaseInputs, load_check: LoadCheck = req
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return Release(target, outcome, manifest)
+
+
+def content_of(rows: Rows) -> str:
+    """The ``content_hash`` that a release of these rows has."""
+    with tempfile.TemporaryDirectory(prefix="tendril-release-") as place:
+        write_beir(Path(place), rows)
+        return content_hash(file_hashes(Path(place)))
 
 
 def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:

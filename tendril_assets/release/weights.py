@@ -14,7 +14,7 @@ _TOKENIZER = "tokenizer_config.json"
 class WeightsFolder(NamedTuple):
     """A Sentence Transformers folder.
 
-    ``pooling`` is None without a pooling module, ``width`` (dimensions before any cut) where no module tells it.
+    ``pooling`` is None without a pooling module, ``width`` (dimensions of the embeddings) where no module tells it.
     ``normalised``: its last module brings embeddings to length 1.
     """
 

@@ -15,18 +15,15 @@ from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import Any
 
-from tendril_assets.progress_file import Author, replace_file
+from tendril_assets.progress_file import RUNNING, Author, Watched, replace_file
 from tendril_assets.resources.gateway_run import Progress
 
 VERSION = 1
-RUNNING = "running"
 FOLDER = "progress"
-# A writer on another machine is known by its file's age alone; it writes twice a second.
-STALE_AFTER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Watched):
     """Where one asking step stands.
 
     ``requests``: distinct requests of the step, of which ``answered_before`` had their answer when it began. ``done``
@@ -35,6 +32,8 @@ class Standing:
     at most ``limit`` at present, money in USD (``cost_forecast``: ``cost`` scaled to all it has to ask, None where nothing
     is known yet), ``cached_share`` of the prompt tokens, ``eta_s`` seconds left, ``trouble`` what the latest call met.
     """
+
+    STALE_AFTER = timedelta(minutes=1)  # it writes twice a second
 
     collection: str
     step: str
@@ -113,19 +112,6 @@ class Standing:
     def left(self) -> int:
         """Requests without an answer: what the next run of the step has to ask."""
         return self.requests - self.done
-
-    @property
-    def seconds(self) -> float:
-        """How long the step has asked."""
-        return (self.updated - self.began).total_seconds()
-
-    def goes_on(self, now: datetime | None = None) -> bool:
-        """Whether the step is being run at this moment."""
-        return self.state == RUNNING and self.author.goes_on(self.updated, STALE_AFTER, now)
-
-    def was_cut_off(self) -> bool:
-        """Whether its process ended without saying how: killed, out of memory, power cut."""
-        return self.state == RUNNING and not self.goes_on()
 
     def __str__(self) -> str:
         """One line of plain text; what is not known, or nothing to speak of, is left out."""

@@ -1,4 +1,6 @@
-"""Whether a warehouse table holds a frame already, so that a run in which nothing changed need not write it again.
+"""Whether a warehouse table is as it is declared, and whether it holds a frame already.
+
+The second is asked so that a run in which nothing changed need not write it again.
 
 Writing a million rows of hashes takes DuckDB seconds; adding up a hash of each row on both sides takes a tenth of that.
 The table itself is read, not a note about it: one that was changed by hand is written anew.
@@ -11,6 +13,7 @@ import polars as pl
 
 from tendril_assets.records import Table
 from tendril_assets.resources import sql
+from tendril_assets.tables import TABLES
 
 _COLUMNS = """
 SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
@@ -20,6 +23,27 @@ _COMMENT = """
 SELECT comment FROM duckdb_tables()
 WHERE database_name = current_database() AND schema_name = $schema AND table_name = $table
 """
+_STORED = """
+SELECT schema_name, table_name, list((column_name, data_type)) FROM duckdb_columns()
+WHERE database_name = coalesce($database, current_database()) GROUP BY ALL ORDER BY ALL
+"""
+
+
+def stale_tables(connection: duckdb.DuckDBPyConnection, database: str | None = None) -> list[tuple[str, str]]:
+    """Schema and name of each declared table that lacks a declared column or has it with another type, sorted.
+
+    An earlier version wrote it, and its asset writes it anew. Columns that are not declared any more do no harm.
+
+    Args:
+        connection: an open database.
+        database: name of an attached one to look at instead.
+    """
+    stored = connection.execute(_STORED, {"database": database}).fetchall()
+    return [
+        (schema, name)
+        for schema, name, columns in stored
+        if name in TABLES and not {(c.name, c.type) for c in TABLES[name].columns} <= set(columns)
+    ]
 
 
 def holds(connection: duckdb.DuckDBPyConnection, collection: str, table: Table, frame: pl.DataFrame) -> bool:

@@ -1,16 +1,30 @@
 """The analysts' copy of the warehouse: public columns, comments and views, swapped in atomically."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 
 from tendril_assets.files import put_in_place
 from tendril_assets.resources import sql
+from tendril_assets.resources.same_table import stale_tables
 from tendril_assets.tables import TABLES
 
 
-def write_snapshot(database: Path, target: Path) -> Path:
+class Snapshot(NamedTuple):
+    """The copy, and what of the warehouse it lacks: ``<collection>.<table>`` of each stale table (``same_table``), and of
+    each view that reads one."""
+
+    path: Path
+    stale: list[str]
+    left_out_views: list[str]
+
+
+def write_snapshot(database: Path, target: Path) -> Snapshot:
     """Copy every declared table of ``database`` to ``target``; the caller holds the warehouse lock.
+
+    A table that an earlier version wrote is left out, with the views that read it, and named: one collection that was not
+    made again must not keep all others from their analysts.
 
     The copy is written beside the target, fsynced and renamed over it, so a reader has the old file or the new one,
     and a kill leaves the old one. Raises duckdb.Error where a view does not fit the tables.
@@ -24,17 +38,20 @@ def write_snapshot(database: Path, target: Path) -> Path:
         present = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'warehouse' ORDER BY ALL"
         ).fetchall()
+        stale = stale_tables(connection, "warehouse")
+        left_out_views = []
         for schema, name in present:
-            if name in TABLES:
+            if name in TABLES and (schema, name) not in stale:
                 _copy_table(connection, schema, name)
         for schema in sorted({schema for schema, name in present if name in TABLES}):
-            _create_views(connection, schema, {name for s, name in present if s == schema})
+            tables = {name for s, name in present if s == schema}
+            left_out_views += _create_views(connection, schema, tables, {name for s, name in stale if s == schema})
         connection.execute("DETACH warehouse")
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
     put_in_place(partial, target)
-    return target
+    return Snapshot(target, [f"{schema}.{name}" for schema, name in stale], left_out_views)
 
 
 def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> None:
@@ -48,13 +65,20 @@ def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -
         connection.execute(f"COMMENT ON COLUMN {full}.{sql.identifier(column.name)} IS {sql.text(column.comment)}")
 
 
-def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: set[str]) -> None:
-    """Views of ``sql/views`` whose inputs, named in their header, are all there; their grain becomes the comment."""
+def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: set[str], stale: set[str]) -> list[str]:
+    """Views of ``sql/views`` whose inputs, named in their header, are all there; their grain becomes the comment.
+
+    Returns ``<schema>.<view>`` of those that would be there if none of ``tables`` were stale.
+    """
+    left_out = []
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(schema)}")
     connection.execute(f"USE {sql.identifier(schema)}")
     for name in sql.names("views"):
-        text = sql.query(name)
-        if set(sql.inputs(name)) <= tables:
-            view = sql.identifier(name.split("/")[1])
-            connection.execute(f"CREATE VIEW {view} AS {text}")
-            connection.execute(f"COMMENT ON VIEW {view} IS {sql.text(sql.grain(name))}")
+        text, view, inputs = sql.query(name), name.split("/")[1], set(sql.inputs(name))
+        if inputs <= tables - stale:
+            connection.execute(f"CREATE VIEW {sql.identifier(view)} AS {text}")
+            connection.execute(f"COMMENT ON VIEW {sql.identifier(view)} IS {sql.text(sql.grain(name))}")
+        elif inputs <= tables:
+            left_out.append(f"{schema}.{view}")
     connection.execute("USE main")
+    return left_out

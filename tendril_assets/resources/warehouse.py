@@ -23,8 +23,8 @@ from tendril_assets.records import Table
 from tendril_assets.resources import sql
 from tendril_assets.resources.frames import conform
 from tendril_assets.resources.lock import exclusive
-from tendril_assets.resources.same_table import holds
-from tendril_assets.resources.snapshot import write_snapshot
+from tendril_assets.resources.same_table import holds, stale_tables
+from tendril_assets.resources.snapshot import Snapshot, write_snapshot
 from tendril_assets.tables import TABLES
 
 _PID = re.compile(r"PID (\d+)")
@@ -147,10 +147,15 @@ class Warehouse(DuckDBResource):
         return changed
 
     def upsert(self, collection: str, table: str, frame: pl.DataFrame, purpose: str) -> None:
-        """Insert rows, replacing those of the same key. Of rows that share a key inside the frame, the last one wins."""
+        """Insert rows, replacing those of the same key. Of rows that share a key inside the frame, the last one wins.
+
+        Raises:
+            SchemaMismatch: the frame does not fit its declared table, or an earlier version wrote the stored one.
+        """
         declared = _declared(table)
         typed = conform(declared, frame.unique(subset=list(declared.key), keep="last", maintain_order=True))
         with self.transaction(collection, purpose) as connection:
+            _require_current(connection, collection, table)
             if not _exists(connection, collection, table):
                 for statement in create_statements(collection, declared):
                     connection.execute(statement)
@@ -167,26 +172,46 @@ class Warehouse(DuckDBResource):
 
         Raises:
             WarehouseError: the warehouse or a table it names does not exist yet.
+            SchemaMismatch: an earlier version wrote a table it names, without what is asked for.
         """
+        with self._reading(collection, purpose) as connection:
+            try:
+                result = connection.sql(statement, params=values or None).pl()
+            except duckdb.BinderException as error:
+                stale = [name for schema, name in stale_tables(connection) if schema == collection]
+                if read := [name for name in stale if re.search(rf"\b{name}\b", statement)]:
+                    raise SchemaMismatch(_made_by_earlier(collection, read)) from error
+                raise
+        return result.with_columns(pl.col(pl.Decimal(38, 0)).cast(pl.Int64))
+
+    @contextlib.contextmanager
+    def _reading(self, collection: str, purpose: str) -> Generator[duckdb.DuckDBPyConnection, None, None]:
+        """A read-only connection with the collection's schema as default; what does not exist yet is said so."""
         if not Path(self.database).exists():
             raise WarehouseError(f"there is no warehouse at {self.database} yet: materialise the landing assets first")
         with self._open(purpose, read_only=True) as connection:
             try:
                 connection.execute(f"USE {sql.identifier(collection)}")
-                result = connection.sql(statement, params=values or None).pl()
+                yield connection
             except duckdb.CatalogException as error:
                 raise WarehouseError(f"{collection}: {error} Materialise the asset that makes it first.") from error
-        return result.with_columns(pl.col(pl.Decimal(38, 0)).cast(pl.Int64))
 
     def load(self, collection: str, table: str, columns: list[str] | None = None) -> pl.DataFrame:
-        """One declared table, or some of its columns."""
+        """One declared table, or some of its columns.
+
+        Raises:
+            WarehouseError: the warehouse or the table does not exist yet.
+            SchemaMismatch: a column that is not declared, or a table that an earlier version wrote.
+        """
         declared = _declared(table)
         chosen = columns or list(declared.schema)
         unknown = sorted(set(chosen) - set(declared.schema))
         if unknown:
             raise SchemaMismatch(f"table {table} has no column {unknown}")
         names = ", ".join(sql.identifier(c) for c in chosen)
-        return self.frame(collection, f"SELECT {names} FROM {sql.identifier(table)}", f"read {table}")
+        with self._reading(collection, f"read {table}") as connection:
+            _require_current(connection, collection, table)
+            return connection.sql(f"SELECT {names} FROM {sql.identifier(table)}").pl()
 
     def exists(self, collection: str, table: str) -> bool:
         if not Path(self.database).exists():
@@ -210,10 +235,11 @@ class Warehouse(DuckDBResource):
         with self.transaction(collection, f"write meta {name}") as connection:
             _meta_put(connection, collection, name, value)
 
-    def publish_snapshot(self) -> Path:
+    def publish_snapshot(self) -> Snapshot:
         """Write the analysts' copy and swap it in; readers of the former one keep their open file.
 
-        Private columns (raw tender text) are left out; the views of ``sql/views`` are added per collection.
+        Private columns (raw tender text) are left out; the views of ``sql/views`` are added per collection. Tables that an
+        earlier version wrote are left out too, and named in the result.
         """
         target = Path(self.snapshot)
         with exclusive(self._lock_path, "publish snapshot", self.wait_s):
@@ -241,6 +267,19 @@ def _exists(connection: duckdb.DuckDBPyConnection, schema: str, table: str) -> b
         "SELECT 1 FROM duckdb_tables() WHERE schema_name = $s AND table_name = $t", {"s": schema, "t": table}
     ).fetchone()
     return found is not None
+
+
+def _require_current(connection: duckdb.DuckDBPyConnection, collection: str, table: str) -> None:
+    if (collection, table) in stale_tables(connection):
+        raise SchemaMismatch(_made_by_earlier(collection, [table]))
+
+
+def _made_by_earlier(collection: str, tables: list[str]) -> str:
+    """What is wrong with stale tables, and what to do."""
+    one = len(tables) == 1
+    what = f"table {tables[0]} was" if one else f"tables {', '.join(tables)} were"
+    again = ", ".join(f"{collection}/{name}" for name in tables)
+    return f"{what} written by an earlier version; materialise {again} again"
 
 
 def _version(text: str) -> tuple[int, int]:

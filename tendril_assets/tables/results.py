@@ -23,11 +23,15 @@ TRAINING = (
         model VARCHAR name in the collection's specification
         base VARCHAR base model
         revision VARCHAR? commit of the base that was loaded; empty for a folder or package
+        base_weights VARCHAR weights trained from: SHA-256, or hub id and commit, as ranked_systems names them
         config_hash VARCHAR hash of the recipe
         data_hash VARCHAR hash of the exported training data
         path VARCHAR folder of the kept weights
         best_step INTEGER step kept
         best_value DOUBLE balanced nDCG@10 on the validation groups at that step
+        best_measured_on VARCHAR device, precision, libraries and token budget of that measurement
+        reproduced_value DOUBLE the same of the kept weights, loaded again once training was over
+        reproduced_on VARCHAR device, precision, libraries and token budget of this one
         base_value DOUBLE the same of the base
         examples INTEGER training examples
         validation VARCHAR JSON of groups and queries per subset that the balanced value is over

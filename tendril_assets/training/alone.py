@@ -1,6 +1,7 @@
 """One training at a time in a model's folder, whoever started it: an asset, a terminal, another machine's user."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -9,12 +10,14 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from tendril_assets.errors import FolderInUse
+from tendril_assets.errors import FolderInUse, TrainingError
 
 LOCK_FILE = ".training.lock"
 # A process that was just killed may take a moment to go.
 _WAIT_S = 5.0
 _POLL_S = 0.1
+# What file systems say that know no locks: Lustre mounted without flock, NFS without its lock service, some of FUSE.
+_NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL}
 
 
 @contextlib.contextmanager
@@ -23,6 +26,7 @@ def alone(model_folder: Path, wait_s: float | None = None) -> Generator[None, No
 
     Raises:
         FolderInUse: another process trains there; names it, its machine and its start.
+        TrainingError: the file system has no locks.
     """
     model_folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(model_folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -45,6 +49,14 @@ def _lock(descriptor: int, model_folder: Path, deadline: float) -> None:
             if time.monotonic() >= deadline:
                 raise FolderInUse(_refusal(descriptor, model_folder)) from error
             time.sleep(_POLL_S)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            raise TrainingError(
+                f"{model_folder} lies on a file system without locks ({error.strerror}): two trainings there could overwrite "
+                "each other's checkpoints. Set TENDRIL_HOME to a folder on a local disk, or mount this one with locks "
+                "(Lustre: the option flock; NFS: its lock service); nothing was changed"
+            ) from error
         else:
             return
 

@@ -15,7 +15,7 @@ from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.events import CheckpointSaved, Evaluated, Report, StepDone
 from tendril_assets.training.validation import BALANCED
 
-_EVALUATION_PREFIX = "eval_"
+EVALUATION_PREFIX = "eval_"  # of the measures among the trainer's metrics
 _REPORT_EVERY_S = 2.0
 
 
@@ -34,6 +34,8 @@ class Bookkeeper(TrainerCallback):
         self._tokens = tokens
         self._report = report
         self._started = time.monotonic()
+        self._mark = self._started  # when the training of the step began that is next to be told
+        self._trained = 0.0  # seconds of training alone, without evaluations and checkpoints
         self._seconds_before = progress.seconds
         self._step_before = progress.step
         self._reported = 0.0
@@ -45,11 +47,12 @@ class Bookkeeper(TrainerCallback):
         for measure in ("loss", "learning_rate"):
             self._progress.curve.append((step, measure, float(logs[measure])))
         now = time.monotonic()
+        self._trained += now - self._mark
+        self._mark = now
         # What lies between the step before an evaluation and its end is the evaluation: who watches needs both moments.
         if now - self._reported >= _REPORT_EVERY_S or control.should_evaluate or step == state.max_steps:
             self._reported = now
-            seconds = now - self._started
-            steps_per_s = (step - self._step_before) / seconds
+            steps_per_s = (step - self._step_before) / self._trained
             self._report(
                 StepDone(
                     step=step,
@@ -57,7 +60,7 @@ class Bookkeeper(TrainerCallback):
                     loss=float(logs["loss"]),
                     learning_rate=float(logs["learning_rate"]),
                     examples_per_s=steps_per_s * self._examples_per_step,
-                    tokens_per_s=self._tokens() / seconds,
+                    tokens_per_s=self._tokens() / self._trained,
                     memory=torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None,
                 )
             )
@@ -66,9 +69,10 @@ class Bookkeeper(TrainerCallback):
         # The room for what is written now. The last checkpoint and its best weights stay until the next one is whole.
         self._run.sweep(self._progress)
         measured: dict[str, float] = kwargs["metrics"]
-        values = {key.removeprefix(_EVALUATION_PREFIX): value for key, value in measured.items() if "ndcg" in key}
+        values = {key.removeprefix(EVALUATION_PREFIX): value for key, value in measured.items() if "ndcg" in key}
         record_evaluation(self._run, self._progress, state.global_step, values, kwargs["model"])
         self._report(evaluated(self._progress, state.global_step, state.max_steps, values))
+        self._mark = time.monotonic()
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         seconds = self._seconds_before + time.monotonic() - self._started
@@ -77,6 +81,7 @@ class Bookkeeper(TrainerCallback):
             size = self._run.mark(self._run.checkpoint(state.global_step), reached)
         self._progress.step, self._progress.seconds = reached.step, reached.seconds
         self._report(CheckpointSaved(state.global_step, state.max_steps, size))
+        self._mark = time.monotonic()
 
 
 def evaluated(progress: Progress, step: int, steps: int, values: dict[str, float]) -> Evaluated:
@@ -101,5 +106,5 @@ def record_evaluation(
     if step == 0:
         progress.base_value = values[BALANCED]
     if values[BALANCED] > progress.best_value:
-        progress.best_step, progress.best_value, progress.best_measured_on = step, values[BALANCED], run.place
+        progress.best_step, progress.best_value, progress.best_measured_on = step, values[BALANCED], run.place()
         run.keep_best(progress, lambda folder: model.save_pretrained(folder, create_model_card=False))

@@ -9,9 +9,9 @@
         best-<step>/            weights of the best step so far; complete.json likewise
         damaged-*/              what was found not whole when a run resumed, for people to look at
 
-Another recipe or other data start a new run folder; the former one stays until a run ends and sweeps it. A checkpoint
-that lies in a run folder but was made by something else is refused. Nothing holds an absolute path, so a moved folder
-resumes.
+Another recipe or other data start a new run folder; the former ones stay, and each run tells of them. Only a run that
+ends deletes its own. A checkpoint that lies in a run folder but was made by something else is refused. Nothing holds an
+absolute path, so a moved folder resumes.
 
 The last two checkpoints are kept, with the best weights that each names. The older one makes room just before the next
 is written, so there are never more than two, and at every moment one is whole.
@@ -30,9 +30,9 @@ from pathlib import Path
 
 from tendril_assets.errors import CheckpointMismatch, TrainingError
 from tendril_assets.evaluation.model_files import WEIGHTS, weight_files
-from tendril_assets.training.disk import DiskNeed, saving
+from tendril_assets.training.disk import DiskNeed, megabytes, saving
 from tendril_assets.training.events import Note, Report
-from tendril_assets.training.whole import NotWhole, read_marker, seal, verify
+from tendril_assets.training.whole import FOREIGN, NotWhole, read_marker, seal, set_foreign_aside, verify
 
 _CHECKPOINT = "checkpoint-"
 _BEST = "best-"
@@ -48,8 +48,8 @@ class Progress:
     """What a run knows after a step; stored with each checkpoint.
 
     ``curve`` holds (step, measure, value); ``seconds`` is the wall time of training, over all resumes, without what was
-    lost between a checkpoint and the end of a process. ``best_measured_on`` says where ``best_value`` was computed:
-    device, precision and version, for rounding differs between them.
+    lost between a checkpoint and the end of a process. ``best_measured_on`` says where and how ``best_value`` was
+    computed, for rounding differs between devices, precisions, libraries and batches.
     """
 
     config_hash: str
@@ -66,21 +66,26 @@ class Progress:
 class RunFolder:
     """The run folder of one (configuration, data) below a model's folder.
 
-    ``versions`` are those of the libraries that compute; they are written into the markers, and a run that resumes with
-    others says so. ``place`` is set by who trains: see ``Progress.best_measured_on``.
+    ``versions`` are those of the libraries that compute, ``batch`` the rows of a micro-batch; both are written into the
+    markers, and a run that resumes with others says so. ``place``, set by who trains, gives the place of the last
+    evaluation: see ``Progress.best_measured_on``.
     """
 
-    place = ""
-
     def __init__(
-        self, model_folder: Path, config_hash: str, data_hash: str, versions: dict[str, str] | None = None
+        self,
+        model_folder: Path,
+        config_hash: str,
+        data_hash: str,
+        versions: dict[str, str] | None = None,
+        batch: int | None = None,
     ) -> None:
         self.model_folder = model_folder
         self.config_hash = config_hash
         self.data_hash = data_hash
         self.versions = versions or {}
+        self.batch = batch
+        self.place: Callable[[], str] = str
         self._need = DiskNeed(0, 0)
-        self._aside: dict[str, Path] = {}  # what this resume has set aside, by kind
         self.path = model_folder / "runs" / f"{config_hash[:16]}-{data_hash[:16]}"
 
     def checkpoint(self, step: int) -> Path:
@@ -90,50 +95,71 @@ class RunFolder:
         return self.path / f"{_BEST}{step}"
 
     def resume_point(self, report: Report, processes: int = 1) -> tuple[Path, Progress] | None:
-        """The furthest checkpoint that is whole and whose best weights are, or None: then training begins anew.
+        """The furthest checkpoint that is whole and whose best weights are, or None where no step was ever saved whole.
 
-        Every file of both is read and compared with its hash. What is not whole is told with its file and fault; a
-        checkpoint that was cut off while it was written is deleted; of those with another damage the furthest is set
-        aside as ``damaged-*``, of each kind one. Whatever lies beyond the checkpoint is deleted: training makes it again.
+        Every file of both is read and compared with its hash. A checkpoint that was cut off while it was written is
+        deleted; what has another damage is told with its file and fault and set aside as ``damaged-*``, where a former
+        checkpoint can be used. Whatever lies beyond that is deleted: training makes it again.
 
         Args:
             processes: of the run that resumes. Each process has random states of its own, so another number changes
-                what dropout draws; that is told.
+                what dropout draws; that is told, and so is another batch.
 
         Raises:
-            CheckpointMismatch: a marker names another configuration or other data.
+            CheckpointMismatch: a marker names another configuration or other data, or another version wrote it.
+            TrainingError: there are checkpoints, and none that was not cut off can be used. Nothing was changed; what to
+                do with them is for people to say. Also for a folder that cannot be read.
         """
         found: tuple[Path, Progress] | None = None
-        faulty: dict[Path, str | None] = {}  # best weights looked at so far
-        steps = sorted(self._steps(_CHECKPOINT), reverse=True)
-        self._aside.clear()
-        for step in steps:
+        faults: dict[Path, NotWhole] = {}  # checkpoints and best weights
+        useless: dict[Path, str] = {}  # checkpoints that were not cut off, and why each cannot be used
+        for step in sorted(self._steps(_CHECKPOINT), reverse=True):
             folder = self.checkpoint(step)
             try:
-                progress, content = self._checked(folder)
+                progress, content = self._checked(folder, report)
             except NotWhole as fault:
-                self._put_aside(folder, fault, report)
+                faults[folder] = fault
+                if not fault.cut_off:
+                    useless[folder] = f"is not whole: {fault}"
                 continue
             best = self.best(progress.best_step)
-            if best not in faulty:
-                faulty[best] = self._fault_of(best, report)
-            if faulty[best] is None:
+            if best not in faults:
+                try:
+                    self._checked(best, report)
+                except NotWhole as fault:
+                    faults[best] = fault
+            if best not in faults:
                 found = folder, progress
                 self._tell_differences(content, folder, processes, report)
                 break
-            report(Note(f"{folder.name} is whole, but not its best weights: {best.name}: {faulty[best]}"))
+            fault = faults[best] if best.exists() else "is missing"
+            useless[folder] = f"is whole, but not its best weights: {best.name}: {fault}"
+        if found is None and useless:
+            told = "; ".join(f"{folder.name} {why}" for folder, why in useless.items())
+            raise TrainingError(
+                f"no checkpoint in {self.path} can be used: {told}. Nothing was changed: put back what is missing or damaged, "
+                f"or delete {self.path} to begin anew"
+            )
+        for folder, why in useless.items():
+            if folder not in faults:
+                report(Note(f"{folder.name} {why}"))
+        for folder, fault in faults.items():
+            self._put_aside(folder, fault, report)
+        if found is None and faults:
+            report(Note("no checkpoint was ever finished: training begins anew"))
         self._sweep_beyond(found)
-        if found is None and steps:
-            report(Note("no whole checkpoint is left: training begins anew"))
         return found
 
     def reserve(self, need: DiskNeed, report: Report) -> None:
         """Tell how much room the run takes, and hold to it: from here on a checkpoint is begun only where it fits.
 
+        Called once what can be resumed from is known: what lies in the run folder then stays.
+
         Raises:
             DiskFull: the whole run would not fit.
         """
-        report(Note(need.told(self.path, self._size())))
+        removable = [str(path) for path in [*sorted(self.path.glob(f"{_DAMAGED}*")), *self._others()]]
+        report(Note(need.told(self.path, self._size(), removable)))
         self._need = need
 
     @contextlib.contextmanager
@@ -163,7 +189,8 @@ class RunFolder:
                     f"{folder} lacks {', '.join(missing) or 'random states'}: the trainer did not write what resuming "
                     "needs; are its versions those that this project is tested with?"
                 )
-        return seal(folder, {"progress": asdict(progress), "versions": self.versions, "processes": max(1, states)})
+        machine = {"versions": self.versions, "processes": max(1, states), "batch": self.batch}
+        return seal(folder, {"progress": asdict(progress), **machine})
 
     def keep_best(self, progress: Progress, save: Callable[[str], None]) -> None:
         """Have ``save`` write the weights of ``progress.best_step``; they are in place whole or not at all."""
@@ -186,19 +213,38 @@ class RunFolder:
         self._keep_only({self.checkpoint(progress.step), self.best(progress.best_step)})
 
     def discard(self, report: Report) -> None:
-        """Delete this run folder and those of former recipes or data, once the result is in place."""
+        """Delete this run folder, once the result is in place; those of other recipes or data stay."""
         damaged = sorted(path.name for path in self.path.glob(f"{_DAMAGED}*"))
         if damaged:
             report(Note(f"training is over, its checkpoints are deleted, with them {', '.join(damaged)}"))
-        shutil.rmtree(self.path.parent)
+        shutil.rmtree(self.path)
+        if not any(self.path.parent.iterdir()):
+            self.path.parent.rmdir()
+
+    def tell_others(self, report: Report) -> None:
+        """Name the run folders of other recipes or data, which may be unfinished work or nothing but used room."""
+        for path in self._others():
+            numbers = [folder.name.removeprefix(_CHECKPOINT) for folder in path.glob(f"{_CHECKPOINT}*")]
+            last = max((int(number) for number in numbers if number.isdecimal()), default=None)
+            reached = "without a checkpoint" if last is None else f"with a checkpoint of step {last}"
+            report(
+                Note(
+                    f"{path} holds a training of another recipe, model entry or other data, {reached} "
+                    f"({megabytes(_bytes(path))}): that one resumes from it, this one does not use it. To free its room: "
+                    f"rm -r {path}"
+                )
+            )
+
+    def _others(self) -> list[Path]:
+        return sorted(path for path in self.path.parent.glob("*") if path.is_dir() and path != self.path)
 
     def _size(self) -> int:
         """Bytes of checkpoints and best weights in the run folder, damaged ones left out."""
         ours = [path for prefix in (_CHECKPOINT, _BEST) for path in self.path.glob(f"{prefix}*")]
-        return sum(file.stat().st_size for path in ours for file in path.rglob("*") if file.is_file())
+        return sum(map(_bytes, ours))
 
-    def _checked(self, folder: Path) -> tuple[Progress, dict]:
-        """Raises NotWhole, CheckpointMismatch."""
+    def _checked(self, folder: Path, report: Report) -> tuple[Progress, dict]:
+        """Raises NotWhole, CheckpointMismatch, TrainingError."""
         content, files = read_marker(folder)
         raw = content["progress"]
         for name, wanted in (("config_hash", self.config_hash), ("data_hash", self.data_hash)):
@@ -207,34 +253,37 @@ class RunFolder:
                     f"{folder} was made with {name} {raw[name][:16]}, this run has {wanted[:16]}: it was put there by "
                     f"hand. Delete {self.path} to start afresh"
                 )
-        verify(folder, files)
         raw["curve"] = [(int(step), measure, float(value)) for step, measure, value in raw["curve"]]
-        return Progress(**raw), content
-
-    def _fault_of(self, best: Path, report: Report) -> str | None:
-        """What is wrong with best weights, which are set aside then; None where they are whole."""
-        if not best.exists():
-            return "is missing"
         try:
-            self._checked(best)
-        except NotWhole as fault:
-            self._put_aside(best, fault, report)
-            return str(fault)
-        return None
+            progress = Progress(**raw)
+        except TypeError as error:
+            raise CheckpointMismatch(
+                f"{folder} was written by another version of this product ({error}). Go on with that version, or delete "
+                f"{self.path} to begin anew; nothing was changed"
+            ) from error
+        verify(folder, files)
+        for foreign in set_foreign_aside(folder, files):
+            report(
+                Note(
+                    f"{folder / foreign} was not written with it and is not loaded: renamed to {Path(foreign).name}{FOREIGN}"
+                )
+            )
+        return progress, content
 
     def _put_aside(self, folder: Path, fault: NotWhole, report: Report) -> None:
-        kind = _CHECKPOINT if folder.name.startswith(_CHECKPOINT) else _BEST
-        if fault.cut_off or kind in self._aside:
-            kept = f" ({self._aside[kind].name} is kept)" if kind in self._aside else ""
-            report(Note(f"{folder.name} is not whole and is deleted{kept}: {fault}"))
+        if not folder.exists():
+            return
+        if fault.cut_off and folder.name.startswith(_CHECKPOINT):
+            report(Note(f"{folder.name} is not whole and is deleted: {fault}"))
             shutil.rmtree(folder)
             return
-        for former in self.path.glob(f"{_DAMAGED}{kind}*"):
-            report(Note(f"{former.name}, found damaged earlier, makes room and is deleted"))
-            shutil.rmtree(former)
-        self._aside[kind] = folder.with_name(_DAMAGED + folder.name)
-        folder.rename(self._aside[kind])
-        report(Note(f"{folder.name} is not whole and is not used: {fault}. It is kept as {self._aside[kind]}"))
+        aside = folder.with_name(_DAMAGED + folder.name)
+        number = 1
+        while aside.exists():
+            number += 1
+            aside = folder.with_name(f"{_DAMAGED}{folder.name}-{number}")
+        folder.rename(aside)
+        report(Note(f"{folder.name} is not whole and is not used: {fault}. It is kept as {aside}"))
 
     def _tell_differences(self, content: dict, folder: Path, processes: int, report: Report) -> None:
         others = [
@@ -251,6 +300,13 @@ class RunFolder:
                     "dropout draws differently from here"
                 )
             )
+        if content["batch"] != self.batch:
+            report(
+                Note(
+                    f"{folder.name} was written with batch {content['batch']}, this run has {self.batch}: the steps hold the "
+                    "same rows, dropout draws differently from here"
+                )
+            )
 
     def _sweep_beyond(self, found: tuple[Path, Progress] | None) -> None:
         keep: set[Path] = set()
@@ -260,7 +316,9 @@ class RunFolder:
                 if step <= found[1].step:
                     try:
                         content, _ = read_marker(self.checkpoint(step))
-                    except NotWhole:
+                    except NotWhole as fault:
+                        if not fault.cut_off:
+                            keep.add(self.checkpoint(step))
                         continue
                     keep |= {self.checkpoint(step), self.best(content["progress"]["best_step"])}
         self._keep_only(keep)
@@ -276,6 +334,10 @@ class RunFolder:
             number = path.name.removeprefix(prefix)
             if number.isdecimal() and path.is_dir():  # else a folder somebody else named: not ours to read
                 yield int(number)
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _left(former: int) -> str:

@@ -17,21 +17,24 @@ from collections.abc import Callable, Generator
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
 
 from tendril_assets.children import die_with_parent
 from tendril_assets.errors import TrainingError
+from tendril_assets.training.display import ending
 from tendril_assets.training.environment import child_environment
 from tendril_assets.training.events import Event, to_message
 from tendril_assets.training.failures import stop_of
 from tendril_assets.training.fit import fit
 from tendril_assets.training.job import TrainingJob
+from tendril_assets.training.ranks import announced_rank, is_of_a_group
 from tendril_assets.training.standing import FAILED, FINISHED, STOPPED, Standing, Stop
 from tendril_assets.training.telling import Teller, to_terminal, write_line
 
-# torchrun gives each process a rank, and a file for the error that ends it.
-_RANK, _GROUP, _ERROR_FILE = "RANK", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE"
+# torchrun gives each process a file for the error that ends it.
+_ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 
 
 def main(arguments: list[str]) -> int:
@@ -46,9 +49,12 @@ def main(arguments: list[str]) -> int:
     except TrainingError as error:
         write_line(f"{type(error).__name__}: {error}")
         return 1
-    rank = int(os.environ[_RANK]) if _GROUP in os.environ else None
-    if rank is None and job.spec.processes > 1:
+    rank = announced_rank()
+    if rank is None:
+        for name in filter(is_of_a_group, list(os.environ)):
+            del os.environ[name]
         os.environ.update(child_environment(os.environ, job.spec.processes))
+    if rank is None and job.spec.processes > 1:
         from tendril_assets.training.launcher import launch
 
         return launch(path, job)
@@ -64,8 +70,11 @@ def main(arguments: list[str]) -> int:
             teller = Teller(job, pass_on)
             code = _train(job, _shown(teller, show), teller.end, signalled, rank)
     stop = teller.standing.stopped_by
-    if stop is not None and rank is None:  # of several, the launcher says it
-        write_line((stop.stack or "") + str(stop))
+    if rank is None:  # of several, the launcher says it
+        if stop is not None:
+            write_line((stop.stack or "") + str(stop))
+        elif teller.standing.state == STOPPED:
+            write_line(ending(teller.standing))
     return code
 
 
@@ -129,5 +138,16 @@ def _leave_word(stop: Stop) -> None:
     Path(os.environ[_ERROR_FILE]).write_text(json.dumps({"message": message}), encoding="utf-8")
 
 
+def _leave(code: int) -> NoReturn:
+    """End this process. One of several ends at once after an error: Python's own end would take down the process group,
+    which may wait for ever for processes that no longer answer (NCCL), and the launcher ends those when this one is gone.
+    """
+    if code and announced_rank() is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _leave(main(sys.argv[1:]))

@@ -20,9 +20,10 @@ from tendril_assets.errors import OtherProcessFailed, TendrilError, TrainingErro
 from tendril_assets.spec import TrainingSpec
 from tendril_assets.training.ranks import announced_size
 
-# How long a process waits for the others. Evaluation of a large validation set, loading and copying weights count into
-# it; a process that ends ends the others at once, whatever stands here (torchrun sees to that).
-_TIMEOUT = timedelta(hours=24)
+# How long a process waits for the others. Evaluation is shared, so what counts is how far one is behind another: the
+# first alone hashes, tidies and writes checkpoints (minutes on a slow network disk), the rest loads weights meanwhile. A
+# process that ends ends the others at once, whatever stands here (torchrun sees to that); this is for one that hangs.
+_TIMEOUT = timedelta(hours=2)
 _FAILED = "failed"
 # What Gloo says of a process that is gone; NCCL's errors have a type of their own.
 _LOST = re.compile(r"gloo|Connection (?:closed|reset) by peer|Broken pipe", re.IGNORECASE)
@@ -73,7 +74,7 @@ class Group:
 
 @contextmanager
 def process_group() -> Generator[Group]:
-    """Join the group that torchrun announces: NCCL and one GPU per process where there are GPUs, else Gloo.
+    """Join the group that torchrun announces: one GPU per process and NCCL where there are GPUs, else Gloo.
 
     Raises:
         TrainingError: fewer GPUs than processes.
@@ -91,7 +92,9 @@ def process_group() -> Generator[Group]:
                 "to the number of GPUs"
             )
         torch.cuda.set_device(local)
-        device, backend = f"cuda:{local}", "nccl"
+        # With Gloo beside it objects go over the processors (torch: ``_get_object_coll_device``): all embeddings of a
+        # validation set, once per process, have no room on a GPU that trains.
+        device, backend = f"cuda:{local}", "cpu:gloo,cuda:nccl"
     else:
         device, backend = "cpu", "gloo"
     store, rank, size = next(dist.rendezvous("env://", timeout=_TIMEOUT))

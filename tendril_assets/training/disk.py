@@ -2,7 +2,7 @@
 
 import errno
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,14 @@ _TORN = 1 << 20  # torch's writer says nothing about the disk: with less than th
 
 @dataclass(frozen=True)
 class DiskNeed:
-    """Bytes of the weights in one folder and of the optimiser's state beside them in a checkpoint."""
+    """Bytes of the weights in one folder and of the optimiser's state beside them in a checkpoint.
+
+    ``installed``: what the result takes beside the best weights, nothing where it is made of hard links to them.
+    """
 
     weights: int
     optimiser: int
+    installed: int = 0
 
     @property
     def checkpoint(self) -> int:
@@ -31,24 +35,31 @@ class DiskNeed:
 
     @property
     def most(self) -> int:
-        """The most that a run folder holds at any time: two checkpoints, and the best weights of each."""
-        return _CHECKPOINTS * self.checkpoint + _BEST * self.weights
+        """The most that a run takes at any time: two checkpoints, the best weights of each, and a copied result."""
+        return _CHECKPOINTS * self.checkpoint + _BEST * self.weights + self.installed
 
-    def told(self, folder: Path, present: int) -> str:
-        """The sentence for people. ``present`` is what the run folder holds already, in bytes.
+    def told(self, folder: Path, present: int, removable: Sequence[str] = ()) -> str:
+        """The sentence for people.
+
+        Args:
+            present: what the run folder holds already, in bytes.
+            removable: folders that this run does not need.
 
         Raises:
             DiskFull: what is free does not suffice for the rest of the run. Better now than hours later.
         """
         free = free_space(folder)
+        copied = ", and without hard links here a copy of the best weights as the result" if self.installed else ""
         sentence = (
             f"a checkpoint takes about {megabytes(self.checkpoint)} and best weights {megabytes(self.weights)}; two of "
-            f"each are kept at most: {megabytes(self.most)} in {folder}, where {megabytes(free)} are free"
+            f"each are kept at most{copied}: {megabytes(self.most)} in {folder}, where {megabytes(free)} are free"
         )
         if free < self.most - present:
+            unneeded = f" This run does not need {', '.join(removable)}." if removable else ""
             raise DiskFull(
                 f"{sentence}, and {megabytes(present)} of it are there already. Free "
-                f"{megabytes(self.most - present - free)} more, or set TENDRIL_HOME to a larger disk; nothing was trained"
+                f"{megabytes(self.most - present - free)} more, or set TENDRIL_HOME to a larger disk.{unneeded} Nothing more "
+                "was trained"
             )
         return sentence
 

@@ -28,7 +28,7 @@ def training_bar(standing: Standing) -> RenderableType:
 def told(standing: Standing, collection: str) -> str:
     """What ``status`` says of a model, in one line of plain text."""
     name = f"{collection}/models/{standing.model}"
-    at = f"at step {standing.step:,} of {standing.steps:,}" if standing.steps else "while loading"
+    at = _at(standing)
     since = f"{standing.updated:%Y-%m-%d %H:%M:%S} UTC"
     figures = ", ".join(_figures(standing))
     if standing.goes_on():
@@ -47,8 +47,17 @@ def told(standing: Standing, collection: str) -> str:
         return (
             f"{name} is trained ({since}, {clock(standing.seconds)} in its last process): {', '.join(_end(standing))}"
         )
+    return f"{name} {ending(standing, f' ({since})')}"
+
+
+def ending(standing: Standing, when: str = "") -> str:
+    """How a training that gave no result ended, and where the next start goes on."""
     reason = "" if standing.stopped_by is None else f": {standing.stopped_by}"
-    return f"{name} {standing.state} {at} ({since}){reason.rstrip('.')}. Run again: it {_resumes(standing)}"
+    return f"{standing.state} {_at(standing)}{when}{reason.rstrip('.')}. Run again: it {_resumes(standing)}"
+
+
+def _at(standing: Standing) -> str:
+    return f"at step {standing.step:,} of {standing.steps:,}" if standing.steps else "while loading"
 
 
 def _resumes(standing: Standing) -> str:

@@ -48,9 +48,10 @@ class Began:
 
 @dataclass(frozen=True)
 class StepDone:
-    """An optimiser step. ``loss`` is its mean over the rows; rates are of this process group since it began; ``memory``
-    the most bytes the device has held so far, where it tells. ``eta_s``, the seconds left, is filled in by who watches
-    (``training.pace``). Not every step is told, but the one before an evaluation always is."""
+    """An optimiser step. ``loss`` is its mean over the rows; rates are of this process group's training since it began,
+    without evaluations and checkpoints; ``memory`` the most bytes the device has held so far, where it tells. ``eta_s``,
+    the seconds left, is filled in by who watches (``training.pace``). Not every step is told, but the one before an
+    evaluation always is."""
 
     step: int
     steps: int

@@ -21,6 +21,7 @@ import polars as pl
 from tendril_assets.corpus.identifiers import keyed_orders
 from tendril_assets.errors import TrainingError
 from tendril_assets.qrels.splits import VALIDATION, groups_of
+from tendril_assets.records import GRADES
 from tendril_assets.spec import TrainingSpec
 from tendril_assets.tables import TABLES
 from tendril_assets.training.negatives import Pooled, choose_negatives
@@ -176,6 +177,30 @@ def wrong_negatives(examples: pl.DataFrame, pairs: pl.DataFrame, wanted: int) ->
     counted = used.select(*key, negatives=pl.col("negative_ids").list.len()).join(different, on=key, how="left")
     right = (pl.col("texts") == wanted + 1) & (pl.col("negatives") == wanted)
     return counted.filter(~right.fill_null(False)).select(key).sort(key)
+
+
+def misgraded(examples: pl.DataFrame, qrels: pl.DataFrame, positive_grade: int) -> pl.DataFrame:
+    """Passages of examples in use that have another grade than their place asks for; must be empty.
+
+    Read straight off the grades, so that it is a witness of its own against the rules of ``pools``: a positive has at
+    least ``positive_grade`` and a negative 0, both for the example's query and in its group.
+
+    Args:
+        examples: a ``training_examples`` frame.
+        qrels: accepted grades.
+        positive_grade: lowest grade of a positive.
+
+    Returns:
+        query_id, positive_id, passage_id, ``score`` (null where the pair has no accepted grade in the group), sorted.
+    """
+    used = examples.filter("used")
+    key = ["query_id", "positive_id", "group_id"]
+    positives = used.select(*key, passage_id="positive_id", low=pl.lit(positive_grade), high=pl.lit(max(GRADES)))
+    negatives = used.select(*key, passage_id="negative_ids", low=pl.lit(0), high=pl.lit(0)).explode("passage_id")
+    graded = pl.concat([positives, negatives]).join(qrels, on=["query_id", "group_id", "passage_id"], how="left")
+    right = pl.col("score").is_between(pl.col("low"), pl.col("high"))
+    wrong = graded.filter(~right.fill_null(False))
+    return wrong.select("query_id", "positive_id", "passage_id", "score").sort("query_id", "positive_id", "passage_id")
 
 
 def unequal_levels(examples: pl.DataFrame, levels: Sequence[str]) -> str | None:

@@ -38,7 +38,7 @@ _NO_MEMORY = (
     "memory allocation",  # Rust's handler (tokenizers, polars) and OpenBLAS, which end the process
 )
 _NO_SPACE = ("no space left on device", "disk quota exceeded", "pytorchstreamwriter failed writing file")
-_ENCODING = ("evaluation/dense.py", "evaluation/encoding.py", "training/validation.py")
+_ENCODING = ("evaluation/dense.py", "evaluation/encoding.py", "training/evaluating.py", "training/validation.py")
 _MESSAGE = 400
 _MEMORY_SENTENCE = re.compile(r"(?<=[.!])\s+(?=[A-Z])")
 KILLED = {
@@ -78,13 +78,13 @@ def what_helps(model: str, *, encoding: bool) -> str:
     entry = f"models.{model}"
     if encoding:
         return (
-            f"a smaller {entry}.encode_tokens (it happened while texts were only encoded; nothing that is trained "
-            "changes and the checkpoints stay valid)"
+            f"a smaller {entry}.encode_tokens (it happened while weights were only measured; nothing that is trained "
+            "changes and the checkpoints stay valid), and nothing else that computes on the device"
         )
     return (
-        f"{entry}.gradient_checkpointing: true (slower, the checkpoints stay valid), a smaller {entry}.batch (more "
-        f"micro-batches, the same effective batch), or a smaller {entry}.max_length (cuts more inputs); after either of "
-        "the last two training begins anew"
+        f"{entry}.gradient_checkpointing: true (slower) or a smaller {entry}.batch (more micro-batches, the same effective "
+        f"batch): with either, training goes on from its last checkpoint. Or a smaller {entry}.max_length, which cuts more "
+        "inputs: that is another model, whose training begins anew"
     )
 
 

@@ -1,36 +1,35 @@
 """Fine-tune one model from a job to its installed result. torch is loaded here, once there is work to do."""
 
-import importlib.metadata
-import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tendril_assets.errors import TrainingError
-from tendril_assets.evaluation.encoding import token_lengths
-from tendril_assets.evaluation.models import load_model
+from tendril_assets.evaluation.encoding import count_truncated
+from tendril_assets.evaluation.models import find_base, load_model, weights_name
 from tendril_assets.training.alone import alone
 from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.disk import DiskNeed
 from tendril_assets.training.events import Began, Event, Note, Report, Reused
 from tendril_assets.training.examples import ExchangeSet
-from tendril_assets.training.installing import finished, install
+from tendril_assets.training.installing import finished, has_links, install
 from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
 from tendril_assets.training.ranks import announced_rank, announced_size
-from tendril_assets.training.record import KINDS, device_name, input_counts, input_kinds, run_facts
-from tendril_assets.training.validation import BALANCED, Validation
+from tendril_assets.training.record import (
+    KINDS,
+    device_name,
+    input_counts,
+    input_kinds,
+    library_versions,
+    processor,
+    reproduction,
+    run_facts,
+)
+from tendril_assets.training.validation import Validation
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from tendril_assets.training.devices import Group
-    from tendril_assets.training.evaluating import BalancedEvaluator
 
-# Reloaded weights must give the best value again. The same texts go in the same batches through the same kernels in the
-# same precision, so the ranks are the same, and only a sum of their gains could round differently.
-_TOLERANCE = 1e-6
-# A run that went on elsewhere: cosines differ by rounding, and passages of almost equal score change places.
-_TOLERANCE_ELSEWHERE = 5e-3
-_LIBRARIES = ("sentence-transformers", "transformers", "torch", "accelerate", "datasets", "tokenizers", "safetensors")
 _SHOWN_INPUTS, _SHOWN_CHARACTERS = 3, 200
 
 
@@ -40,9 +39,13 @@ def fit(job: TrainingJob, report: Report) -> dict:
     With the same configuration and data as the installed result nothing is done and torch is not loaded. Under torchrun
     every process calls it with the same job and gets the same result; the first one reports and writes.
 
+    The kept weights are measured once more, loaded from their folder. What that gives is stored beside the best value
+    and told; whether it may differ is judged by who reads the result (``record.reproduction``): their bytes are proved by
+    their marker, and a finished training is not thrown away because this machine rounds differently.
+
     Raises:
-        TrainingError: unreadable job parts, a batch that does not divide, kept weights that do not give the best value
-            again, or a failure of another process.
+        TrainingError: unreadable job parts, a batch that does not divide, a base that embeds otherwise once it is saved and
+            loaded again, checkpoints none of which can be used, or a failure of another process.
         CheckpointMismatch, DiskFull, NonFiniteLoss: see their modules.
         FolderInUse: another process trains in the job's folder.
     """
@@ -54,17 +57,21 @@ def fit(job: TrainingJob, report: Report) -> dict:
 
 def _fit(job: TrainingJob, report: Report) -> dict:
     exchange = read_exchange(job.exchange)
-    run = RunFolder(job.folder, job.config_hash, data_hash(exchange), library_versions())
-    done = finished(job.folder, run.config_hash, run.data_hash, report)
-    if done is not None:
-        report(Reused(job.model, done["best_step"]))
-        return done
+    run = RunFolder(job.folder, job.config_hash, data_hash(exchange), library_versions(), job.spec.batch)
     size = announced_size()
+    if size == 1 and (done := _finished(job, run, report)) is not None:
+        return done
     accumulation = job.accumulation_over(size)
     if size != job.spec.processes:
         report(Note(f"{job.model}: {size} training processes, the specification says {job.spec.processes}"))
-    report(Note(f"{job.model}: loading {job.spec.base}"))
     return _train(job, exchange, run, accumulation, report)
+
+
+def _finished(job: TrainingJob, run: RunFolder, report: Report) -> dict | None:
+    done = finished(job.folder, run.config_hash, run.data_hash)
+    if done is not None:
+        report(Reused(job.model, done["best_step"]))
+    return done
 
 
 def _say_nothing(_event: Event) -> None:
@@ -75,6 +82,11 @@ def _train(job: TrainingJob, exchange: ExchangeSet, run: RunFolder, accumulation
     from tendril_assets.training.devices import process_group
 
     with process_group() as group:
+        if group.size > 1:  # one process looks: on a network disk two may not see the same
+            done = group.from_first(_finished(job, run, report) if group.is_first else None)
+            if done is not None:
+                return done
+        report(Note(f"{job.model}: loading {job.spec.base}"))
         return _train_in(group, job, exchange, run, accumulation, report)
 
 
@@ -86,11 +98,15 @@ def _train_in(
 
     from tendril_assets.training.bookkeeping import evaluated, record_evaluation
     from tendril_assets.training.devices import precision
-    from tendril_assets.training.evaluating import BalancedEvaluator
-    from tendril_assets.training.trainer import run_training
+    from tendril_assets.training.evaluating import BalancedEvaluator, free_memory
+    from tendril_assets.training.trainer import Training, evaluations, gains_no_more, run_training
 
     disable_progress_bar()
     transformers.set_seed(job.seed)
+    # What is loaded is recorded now: by the end of training the hub's cache may hold another commit, or none.
+    base = {"revision": find_base(job.spec).commit or job.spec.revision}
+    if group.is_first:
+        base["base_weights"] = weights_name(job.spec)
     model = load_model(job.spec, device=group.device)
     bf16, why_not = precision(job.recipe)
     if why_not:
@@ -100,15 +116,23 @@ def _train_in(
     report(
         Note(f"{exchange.train.height} examples, {processes}batch {job.spec.batch} x {accumulation} on {model.device}")
     )
-    run.place = _place(job, model, group, bf16=bf16)
-    if group.is_first:
-        run.reserve(_disk_need(model), report)
     validation = Validation(exchange, job.subsets, job.reach)
     evaluator = BalancedEvaluator(validation, job, bf16=bf16, group=group)
+    place = _place(model, group, bf16=bf16)
+    run.place = lambda: f"{place}, at most {evaluator.budget} tokens a batch"
+    steps = job.steps(exchange.train.height)
     point = group.from_first(run.resume_point(report, group.size) if group.is_first else None)
+    # Only the result is still to be put in place where a run was cut off after its last step.
+    is_over = point is not None and (
+        point[1].step >= steps or gains_no_more(evaluations(point[1]), job.recipe.early_stop)
+    )
+    if group.is_first:
+        run.tell_others(report)
+        if not is_over:
+            run.reserve(_disk_need(job, model), report)
     report(
         Began(
-            steps=job.steps(exchange.train.height),
+            steps=steps,
             device=device_name(model.device),
             precision="bf16" if bf16 else "fp32",
             processes=group.size,
@@ -117,23 +141,31 @@ def _train_in(
     )
     if point is None:
         resume_from, progress = None, Progress(run.config_hash, run.data_hash)
-        base = evaluator(model)
+        values = evaluator(model)
         if group.is_first:
-            record_evaluation(run, progress, 0, base, model)
-            report(evaluated(progress, 0, job.steps(exchange.train.height), base))
+            record_evaluation(run, progress, 0, values, model)
+            report(evaluated(progress, 0, steps, values))
+            evaluator.require_reload(model, run.best(0), exchange)
+            free_memory()
         progress = group.from_first(progress)
     else:
         resume_from, progress = point
-        report(Note(f"resuming from {resume_from.name}"))
-    steps = run_training(model, job, exchange, evaluator, run, progress, resume_from, report, bf16=bf16, group=group)
+    training = Training(model, job, exchange, evaluator, run, progress, bf16, group)
+    steps = run_training(training, resume_from, report)
     progress = group.from_first(progress)
-    _check_reproduced(job, run, progress, evaluator, group, report)
+    told = counts | base | {"validation": validation.sizes()}
+    told |= run_facts(job, model, examples=exchange.train.height, steps=steps, bf16=bf16, processes=group.size)
+    model.to("cpu")  # the kept weights take its place
+    free_memory()
+    told["reproduced_value"] = evaluator.reproduced(run.best(progress.best_step))
+    told["reproduced_on"] = run.place()
     if not group.is_first:
         return group.from_first(None)
-    told = counts | run_facts(job, model, examples=exchange.train.height, steps=steps, bf16=bf16, processes=group.size)
-    result = _result(job, progress, steps, exchange.train.height, told | {"validation": validation.sizes()})
+    result = _result(job, progress, steps, exchange.train.height, told)
+    _tell_reproduction(result, report)
     stored = install(job.folder, run.best(progress.best_step), result)
     run.discard(report)
+    run.tell_others(report)
     report(
         Note(f"{job.model}: kept step {progress.best_step}, {progress.best_value:.4f} (base {progress.base_value:.4f})")
     )
@@ -156,59 +188,39 @@ def _tell_inputs(job: TrainingJob, exchange: ExchangeSet, model: "SentenceTransf
     return counts
 
 
-def count_truncated(model: "SentenceTransformer", texts: list[str]) -> int:
-    """Inputs with more tokens, prompt and special ones included, than the model reads."""
-    limit = model.max_seq_length
-    if limit is None:
-        return 0
-    return sum(length > limit for length in token_lengths(model.tokenizer, texts))
-
-
-def _place(job: TrainingJob, model: "SentenceTransformer", group: "Group", *, bf16: bool) -> str:
-    """Where and how values are computed: what decides on their last digits."""
+def _place(model: "SentenceTransformer", group: "Group", *, bf16: bool) -> str:
+    """Where and how values are computed: what decides on their last digits, but for the token budget."""
     import torch
 
-    threads = f" with {torch.get_num_threads()} threads" if model.device.type == "cpu" else ""
-    return (
-        f"{'bf16' if bf16 else 'fp32'} on {device_name(model.device)}{threads}, {group.size} processes, at most "
-        f"{job.spec.encode_tokens} tokens a batch, torch {torch.__version__}"
-    )
+    device = device_name(model.device)
+    if model.device.type == "cpu":
+        device += f" {processor()} with {torch.get_num_threads()} threads"
+    versions = library_versions() | {"torch": torch.__version__}  # with the CUDA it is built for
+    libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"{'bf16' if bf16 else 'fp32'} on {device}, {group.size} processes, {libraries}"
 
 
-def _disk_need(model: "SentenceTransformer") -> DiskNeed:
+def _disk_need(job: TrainingJob, model: "SentenceTransformer") -> DiskNeed:
     """AdamW keeps two values of the weight's own type beside each weight that is trained."""
+    weights = sum(value.numel() * value.element_size() for value in model.state_dict().values())
     return DiskNeed(
-        weights=sum(value.numel() * value.element_size() for value in model.state_dict().values()),
+        weights=weights,
         optimiser=sum(2 * p.numel() * p.element_size() for p in model.parameters() if p.requires_grad),
+        installed=0 if has_links(job.folder) else weights,
     )
 
 
-def _check_reproduced(
-    job: TrainingJob,
-    run: RunFolder,
-    progress: Progress,
-    evaluator: "BalancedEvaluator",
-    group: "Group",
-    report: Report,
-) -> None:
-    """Measure the kept weights once more, loaded from their folder, in the way the training measured them."""
-    kept = load_model(job.spec, run.best(progress.best_step), device=group.device)
-    value = evaluator(kept)[BALANCED]
-    tolerance = _TOLERANCE
-    if progress.best_measured_on != run.place:
-        tolerance = _TOLERANCE_ELSEWHERE
-        report(
-            Note(
-                f"the best value was measured elsewhere ({progress.best_measured_on}; now {run.place}): the kept weights "
-                f"give {value:.6f} here, {progress.best_value:.6f} there, and may differ by {tolerance}"
-            )
+def _tell_reproduction(result: dict, report: Report) -> None:
+    if result["reproduced_value"] == result["best_value"]:
+        return
+    found = reproduction(result, result["validation"])
+    report(
+        Note(
+            f"the kept weights give {result['reproduced_value']:.8f} when loaded again, {result['best_value']:.8f} was "
+            f"measured in training: {found.difference:.1e} apart, {found.allowed:.1e} allowed. Measured then: "
+            f"{result['best_measured_on']}. Now: {result['reproduced_on']}"
         )
-    if abs(value - progress.best_value) > tolerance:
-        raise TrainingError(
-            f"model {job.model}: the kept weights of step {progress.best_step} give {value:.8f} when loaded again, "
-            f"{progress.best_value:.8f} was measured in training. Nothing was installed; start again to measure again, or "
-            f"delete {run.path} to train again"
-        )
+    )
 
 
 def _result(job: TrainingJob, progress: Progress, steps: int, examples: int, told: dict) -> dict:
@@ -217,15 +229,9 @@ def _result(job: TrainingJob, progress: Progress, steps: int, examples: int, tol
     return record | {
         "model": job.model,
         "base": job.spec.base,
-        "revision": job.spec.revision,
         "steps": steps,
         "examples": examples,
         "max_length": job.spec.max_length,
         **told,
         "versions": library_versions(),
     }
-
-
-def library_versions() -> dict[str, str]:
-    """Python and the libraries that compute."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in _LIBRARIES}

@@ -9,9 +9,8 @@ from pathlib import Path
 from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation.model_files import weights_hash
 from tendril_assets.files import file_hash
-from tendril_assets.training.events import Note, Report
 from tendril_assets.training.job import write_json
-from tendril_assets.training.whole import MARKER, flush, flush_tree
+from tendril_assets.training.whole import NotWhole, flush, flush_tree, read_marker, verify
 
 RESULT = "result.json"
 KEPT = "kept"
@@ -19,13 +18,14 @@ KEPT = "kept"
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES}
 
 
-def finished(model_folder: Path, config_hash: str, data_hash: str, report: Report) -> dict | None:
-    """The stored result where it was made by exactly this configuration and data and its files are unharmed.
+def finished(model_folder: Path, config_hash: str, data_hash: str) -> dict | None:
+    """The stored result where it was made by exactly this configuration and data.
 
-    A file that was added to ``kept/`` since, such as a card, does no harm; one that is gone or changed is told.
+    A file that was added to ``kept/`` since, such as a card, does no harm.
 
     Raises:
-        TrainingError: ``result.json`` is no JSON object: nobody knows what its weights are.
+        TrainingError: ``result.json`` is no JSON object: nobody knows what its weights are. Or a kept file is gone or
+            changed: to train for another day is nothing to begin without being asked.
     """
     path = model_folder / RESULT
     if not path.is_file():
@@ -41,8 +41,11 @@ def finished(model_folder: Path, config_hash: str, data_hash: str, report: Repor
         return None
     harmed = harmed_files(model_folder, result)
     if harmed:
-        report(Note(f"{model_folder / KEPT / harmed[0]} is not as training left it: the model is trained again"))
-        return None
+        raise TrainingError(
+            f"{model_folder / KEPT / harmed[0]} was changed or is gone since training left it"
+            + (f", and {len(harmed) - 1} more" if len(harmed) > 1 else "")
+            + f": put back what training left, or delete {path} to train again"
+        )
     return result
 
 
@@ -59,21 +62,33 @@ def harmed_files(model_folder: Path, result: dict) -> list[str]:
 def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
     """Put the files of ``weights_folder`` in place as ``kept/`` and write ``result.json``; returns it as stored.
 
+    Those are the files that its marker lists, with the bytes that it lists: nothing else that lies there is taken.
     ``files`` (name -> SHA-256, hex) and ``weights_sha256`` are added to it. The former result is withdrawn first and the
     new one written last: a reader who goes by ``result.json`` never sees one model's figures beside another's weights,
     and a crash in between leaves no result, so the run ends again from its last checkpoint. Files are hard links where
     the file system has them: then installing takes no space and no time, and ``weights_folder`` may be deleted after it.
+
+    Raises:
+        TrainingError: the weights are not as they were written.
     """
     model_folder.mkdir(parents=True, exist_ok=True)
     incoming, outgoing = model_folder / f".{KEPT}.incoming", model_folder / f".{KEPT}.outgoing"
     for leftover in (incoming, outgoing):
         if leftover.exists():
             shutil.rmtree(leftover)
-    shutil.copytree(weights_folder, incoming, ignore=shutil.ignore_patterns(MARKER), copy_function=_link_or_copy)
+    try:
+        listed = read_marker(weights_folder)[1]
+        for name in listed:
+            (incoming / name).parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(weights_folder / name, incoming / name)
+        verify(incoming, listed)
+    except (NotWhole, FileNotFoundError) as error:
+        raise TrainingError(
+            f"the best weights in {weights_folder} are not as they were written: {error}. Nothing was installed; start again: "
+            "training goes on from the last checkpoint whose weights are"
+        ) from error
     flush_tree(incoming)
-    files = {
-        path.relative_to(incoming).as_posix(): file_hash(path) for path in sorted(incoming.rglob("*")) if path.is_file()
-    }
+    files = {name: file["sha256"] for name, file in listed.items()}
     stored = result | {"files": files, "weights_sha256": weights_hash(incoming)}
     (model_folder / RESULT).unlink(missing_ok=True)
     kept = model_folder / KEPT
@@ -88,11 +103,27 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
     return stored
 
 
-def _link_or_copy(source: str, target: str) -> str:
+def has_links(folder: Path) -> bool:
+    """Whether the file system of ``folder``, which exists, has hard links; without them installing copies the weights."""
+    source, target = folder / ".link.source", folder / ".link.target"
+    try:
+        source.touch()
+        target.unlink(missing_ok=True)
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return False
+    finally:
+        for path in (source, target):
+            path.unlink(missing_ok=True)
+    return True
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
         shutil.copy2(source, target)
-    return target

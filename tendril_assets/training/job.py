@@ -19,7 +19,7 @@ from tendril_assets.evaluation.collection import Reach
 from tendril_assets.evaluation.models import model_identity
 from tendril_assets.files import write_atomically
 from tendril_assets.spec import ModelSpec, TrainingSpec
-from tendril_assets.spec_training import MACHINE_FIELDS
+from tendril_assets.spec_training import NO_RECIPE_FIELDS
 from tendril_assets.training.examples import ExchangeSet
 
 # Raised whenever the training process computes something else from the same recipe and data.
@@ -51,10 +51,7 @@ class TrainingJob:
             "trainer": TRAINER_VERSION,
             "recipe": self.recipe.model_dump(mode="json"),
             "base": model_identity(self.spec),
-            "model": self.spec.model_dump(
-                mode="json",
-                exclude={"base", "revision", "sha256", "licence", "upstream", "matryoshka"} | MACHINE_FIELDS,
-            ),
+            "model": self.spec.model_dump(mode="json", exclude=set(NO_RECIPE_FIELDS)),
             "subsets": self.subsets,
             "seed": self.seed,
             "reach": self.reach,
@@ -72,8 +69,8 @@ class TrainingJob:
         Raises:
             TrainingError: batch x processes does not divide the recipe's effective batch.
         """
-        steps, rest = divmod(self.recipe.effective_batch, self.spec.batch * processes)
-        if rest or not steps:
+        steps = self.spec.accumulation(self.recipe.effective_batch, processes)
+        if steps is None:
             together = f"batch {self.spec.batch}" + (f" on {processes} processes" if processes > 1 else "")
             raise TrainingError(
                 f"model {self.model}: {together} does not divide the effective batch {self.recipe.effective_batch}; "

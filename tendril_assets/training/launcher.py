@@ -16,6 +16,7 @@ from torch.distributed.elastic.multiprocessing import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 from tendril_assets.errors import FolderInUse, TrainingCrashed, TrainingError
+from tendril_assets.training.display import ending
 from tendril_assets.training.failures import killed, stop_of, weight
 from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.standing import FAILED, STOPPED, Standing, Stop, read_standing, write_standing
@@ -42,7 +43,9 @@ def launch(path: Path, job: TrainingJob) -> int:
             standing = _standing(job)
             # The first worker has said so itself, unless it had to be killed.
             if standing.state != STOPPED:
-                write_standing(job.folder, standing.ended(STOPPED))
+                standing = standing.ended(STOPPED)
+                write_standing(job.folder, standing)
+            write_line(ending(standing))
             return 128 + error.sigval
     return 0
 
@@ -83,7 +86,7 @@ def cause_of(failures: dict[int, ProcessFailure], model: str) -> Stop:
         stop = _recorded(failure, rank)
         if stop is None:
             error = killed(number, model) if number else _silent(failure)
-            stop = Stop(type(error).__name__, str(error), rank=rank)
+            stop = Stop(type(error).__name__, str(error), rank=rank, signal=number or None)
         return weight(stop, number), failure.timestamp, stop
 
     return min((told(rank) for rank in failures), key=lambda entry: entry[:2])[2]

@@ -8,7 +8,7 @@ Positives are pairs of the positive grade. One of them is left out (``reason``) 
 All other pairs are looked at as negatives, and left out as
 
 ``partial``        a grade between irrelevant and positive: too relevant to be pushed away
-``no_positive``    irrelevant, but the query has no positive in this group that it could stand beside
+``no_positive``    irrelevant, but the query has no positive in this group that it could stand beside: none, or only leaks
 ``leak``           as above
 ``contradiction``  irrelevant, but the same normalised text was judged relevant (grade 1 or more) for the same query,
                    here or in another training group: the judge disagrees with itself, and the model is not to be taught
@@ -75,7 +75,7 @@ def judged_pairs(
         .with_columns(is_positive=pl.col("score") >= positive_grade)
     )
     relevant = pairs.filter(pl.col("score") > 0).select("query_id", "text", contradicts=True).unique()
-    asked = pairs.filter("is_positive").select("query_id", "group_id", asked=True).unique()
+    asked = pairs.filter("is_positive", ~pl.col("leaks")).select("query_id", "group_id", asked=True).unique()
     repeats = pairs.filter("is_positive", ~pl.col("leaks")).select("query_id", "group_id", "text", "passage_id")
     repeats = repeats.filter(~pl.struct("query_id", "group_id", "text").is_first_distinct())
     pairs = (

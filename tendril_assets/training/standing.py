@@ -13,14 +13,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tendril_assets.progress_file import Author, replace_file
+from tendril_assets.progress_file import RUNNING, Author, Watched, replace_file
 from tendril_assets.training.events import Began, CheckpointSaved, Evaluated, Event, StepDone
 from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.pace import Paces
 
 VERSION = 1
 FILE = "progress.json"
-RUNNING, FINISHED, FAILED, STOPPED = "running", "finished", "failed", "stopped"
+FINISHED, FAILED, STOPPED = "finished", "failed", "stopped"
 LOADING, BASE, TRAINING, EVALUATING, SAVING, CHECKING = (
     "loading",
     "measuring the base",
@@ -29,8 +29,6 @@ LOADING, BASE, TRAINING, EVALUATING, SAVING, CHECKING = (
     "saving",
     "checking the kept weights",
 )
-# A writer on another machine is known by its file's age alone; an evaluation between two signs of it may be long.
-STALE_AFTER = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
@@ -38,25 +36,29 @@ class Stop:
     """Why training ended without a result: the kind of error, and the sentence that says what to do.
 
     ``stack`` is there for an error nobody foresaw. ``rank``: the process it came up in, where several train together.
+    ``signal``: the number of the signal that ended the process, where one did.
     """
 
     kind: str
     message: str
     stack: str | None = None
     rank: int | None = None
+    signal: int | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}" + ("" if self.rank is None else f" (in training process {self.rank})")
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Watched):
     """``steps`` are 0 until the data is loaded. ``value`` and ``values`` are of the last evaluation, ``base_value`` of step 0.
 
     ``checkpoint_step`` is what a run that is cut off now resumes from; None where it would begin anew. ``paces`` are
     seconds per step, evaluation and checkpoint as seen so far. ``run`` is Dagster's run id, None where training was
     started by hand.
     """
+
+    STALE_AFTER = timedelta(minutes=30)  # an evaluation between two signs of it may be long
 
     model: str
     run: str | None
@@ -170,18 +172,6 @@ class Standing:
         return replace(
             self, author=Author.me(), state=state, updated=datetime.now(UTC), eta_s=None, stopped_by=stopped_by
         )
-
-    @property
-    def seconds(self) -> float:
-        """How long this process has trained."""
-        return (self.updated - self.began).total_seconds()
-
-    def goes_on(self, now: datetime | None = None) -> bool:
-        return self.state == RUNNING and self.author.goes_on(self.updated, STALE_AFTER, now)
-
-    def was_cut_off(self) -> bool:
-        """Whether its process ended without saying how: killed, out of memory, power cut."""
-        return self.state == RUNNING and not self.goes_on()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; times in ISO form."""

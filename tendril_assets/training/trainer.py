@@ -14,8 +14,10 @@ What differs from the stock trainer, and why:
 """
 
 import pickle
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +30,12 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Sampler
 from transformers import PrinterCallback, TrainerCallback
 
 from tendril_assets.errors import CheckpointMismatch, NonFiniteLoss, TrainingError
-from tendril_assets.training.bookkeeping import Bookkeeper
+from tendril_assets.spec_training import EarlyStop
+from tendril_assets.training.bookkeeping import EVALUATION_PREFIX, Bookkeeper
 from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.devices import Group
 from tendril_assets.training.evaluating import BalancedEvaluator
@@ -40,17 +43,18 @@ from tendril_assets.training.events import Report
 from tendril_assets.training.examples import ExchangeSet, text_columns
 from tendril_assets.training.grouping import grouping_collator
 from tendril_assets.training.job import TrainingJob
-from tendril_assets.training.loading import StepLoader, StepSampler
 from tendril_assets.training.loss import OwnNegativesLoss
 from tendril_assets.training.sampling import StepPlan
-from tendril_assets.training.stopping import gains_no_more
 from tendril_assets.training.validation import BALANCED
+from tendril_assets.training.whole import read_marker
 
 # The collator hands this column through untouched; it carries the number of the example, so that errors can name it.
 _EXAMPLE = "label"
 _PADDING = -1  # in place of that number: a row without weight, for a process that has none left
-_EVALUATION_PREFIX = "eval_"
 _NAMED_PAIRS = 8
+# Of torch's ten lines of advice, what its unpickler met.
+_TORCH_SAYS = re.compile(r"Unsupported .{1,200}?(?=\.? Please|\n|$)")
+_FIRST_SENTENCE = re.compile(r"[^.\n]{1,200}")
 
 
 def column_prompts(job: TrainingJob, columns: list[str]) -> dict[str, str]:
@@ -97,6 +101,37 @@ def training_arguments(
     )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # no DataParallel
     return arguments
+
+
+class StepSampler(Sampler[list[int]]):
+    """The micro-batches of one process as row numbers; ``padding`` is the row for those that have none."""
+
+    def __init__(self, plan: StepPlan, seed: int, rank: int, padding: int) -> None:
+        self.plan = plan
+        self._seed = seed
+        self._rank = rank
+        self._padding = padding
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """The trainer calls it before each epoch: every epoch has a shuffle of its own, known without the former."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[list[int]]:
+        shuffled = torch.randperm(self.plan.rows, generator=torch.Generator().manual_seed(self._seed + self._epoch))
+        for rows in self.plan.deal(shuffled.tolist(), self._rank):
+            yield rows or [self._padding]
+
+    def __len__(self) -> int:
+        return self.plan.micro_batches
+
+
+class StepLoader(DataLoader):
+    """The trainer looks for ``set_epoch`` on the loader."""
+
+    def set_epoch(self, epoch: int) -> None:
+        assert isinstance(self.batch_sampler, StepSampler)
+        self.batch_sampler.set_epoch(epoch)
 
 
 class OwnNegativesTrainer(SentenceTransformerTrainer):
@@ -212,7 +247,7 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
         """The evaluator's values, the same on all processes; each takes part in the encoding."""
         assert self.evaluator is not None
         values: dict[str, float] = self.evaluator(self.model)  # ty: ignore[invalid-assignment]
-        metrics = {f"{_EVALUATION_PREFIX}{name}": value for name, value in values.items()}
+        metrics = {f"{EVALUATION_PREFIX}{name}": value for name, value in values.items()}
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         self._group.wait()  # the first process may have tidied the run folder: the others write into it next
         return metrics
@@ -230,18 +265,32 @@ class OwnNegativesTrainer(SentenceTransformerTrainer):
         self._group.wait()  # each process writes its random states: only now the folder may be called whole
 
 
+def gains_no_more(values: Sequence[float], rule: EarlyStop | None) -> bool:
+    """Whether the last ``patience`` evaluations in a row did not raise the best value by more than ``min_gain``.
+
+    ``values`` are all evaluations in their order, the base first. They are the whole state of the rule: a resumed run
+    reads them from its curve.
+    """
+    if rule is None or not values:
+        return False
+    best, waited = values[0], 0
+    for value in values[1:]:
+        waited = 0 if value > best + rule.min_gain else waited + 1
+        best = max(best, value)
+    return waited >= rule.patience
+
+
 class EarlyStopping(TrainerCallback):
-    """Ends training by ``stopping.gains_no_more``, on all processes at the same step."""
+    """Ends training by ``gains_no_more``, on all processes at the same step."""
 
     def __init__(self, job: TrainingJob, progress: Progress) -> None:
         self._rule = job.recipe.early_stop
         self._values = evaluations(progress)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._values.append(kwargs["metrics"][f"{_EVALUATION_PREFIX}{BALANCED}"])
+        self._values.append(kwargs["metrics"][f"{EVALUATION_PREFIX}{BALANCED}"])
         if gains_no_more(self._values, self._rule):
             control.should_training_stop = True
-            control.should_save = True  # evaluation and saving come together here; a stop needs both
 
 
 def evaluations(progress: Progress) -> list[float]:
@@ -249,41 +298,47 @@ def evaluations(progress: Progress) -> list[float]:
     return [value for _, measure, value in progress.curve if measure == BALANCED]
 
 
-def own_trainer(
-    model: SentenceTransformer,
-    job: TrainingJob,
-    exchange: ExchangeSet,
-    evaluator: BalancedEvaluator,
-    run: RunFolder,
-    progress: Progress,
-    *,
-    bf16: bool,
-    group: Group,
-) -> OwnNegativesTrainer:
+@dataclass(frozen=True)
+class Training:
+    """What is trained, on what, and where: ``progress`` is that of the first process, ``bf16`` the precision."""
+
+    model: SentenceTransformer
+    job: TrainingJob
+    exchange: ExchangeSet
+    evaluator: BalancedEvaluator
+    run: RunFolder
+    progress: Progress
+    bf16: bool
+    group: Group
+
+
+def own_trainer(training: Training) -> OwnNegativesTrainer:
     """The trainer of a run, ready to ``train``: what is computed, without what is kept of it and told.
 
     Raises:
         TrainingError: gradient checkpointing is asked of a model that does not support it.
     """
+    model, job, group, run = training.model, training.job, training.group, training.run
     if job.spec.gradient_checkpointing:
         _compute_activations_again(model, job)
-    columns = text_columns(exchange)
-    rows = exchange.train.select(*columns, pl.col("example").cast(pl.Int64).alias(_EXAMPLE))
+    columns = text_columns(training.exchange)
+    examples = training.exchange.train
+    rows = examples.select(*columns, pl.col("example").cast(pl.Int64).alias(_EXAMPLE))
     plan = StepPlan(rows.height, job.recipe.effective_batch, job.spec.batch, group.size)
     if group.size > 1:
         rows = pl.concat([rows, rows.head(1).with_columns(pl.lit(_PADDING, pl.Int64).alias(_EXAMPLE))])
-    arguments = training_arguments(job, run, columns, bf16=bf16, group=group)
+    arguments = training_arguments(job, run, columns, bf16=training.bf16, group=group)
     return OwnNegativesTrainer(
         model=model,
         args=arguments,
         train_dataset=Dataset.from_dict(rows.to_dict(as_series=False)),
         loss=OwnNegativesLoss(model, job.recipe.scale),
         data_collator=grouping_collator(model, column_prompts(job, columns), arguments.device),
-        evaluator=evaluator,
+        evaluator=training.evaluator,
         plan=plan,
-        pairs=list(exchange.train.sort("example").select("query_id", "positive_id").iter_rows()),
+        pairs=list(examples.sort("example").select("query_id", "positive_id").iter_rows()),
         group=group,
-        saving=lambda step: run.saving_checkpoint(step, progress.step),
+        saving=lambda step: run.saving_checkpoint(step, training.progress.step),
     )
 
 
@@ -297,19 +352,7 @@ def _compute_activations_again(model: SentenceTransformer, job: TrainingJob) -> 
     network.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
 
 
-def run_training(
-    model: SentenceTransformer,
-    job: TrainingJob,
-    exchange: ExchangeSet,
-    evaluator: BalancedEvaluator,
-    run: RunFolder,
-    progress: Progress,
-    resume_from: Path | None,
-    report: Report,
-    *,
-    bf16: bool,
-    group: Group,
-) -> int:
+def run_training(training: Training, resume_from: Path | None, report: Report) -> int:
     """Train to the end; ``progress`` (of the first process) and the run folder hold the outcome.
 
     Returns the number of optimiser steps.
@@ -317,20 +360,32 @@ def run_training(
     Raises:
         NonFiniteLoss: see ``OwnNegativesTrainer``.
     """
+    job, run, progress = training.job, training.run, training.progress
     if gains_no_more(evaluations(progress), job.recipe.early_stop):
         return progress.step  # stopped before, and cut off before its result was in place
-    trainer = own_trainer(model, job, exchange, evaluator, run, progress, bf16=bf16, group=group)
-    if group.size > 1:
+    trainer = own_trainer(training)
+    if training.group.size > 1:
         # The trainer seeds all processes alike: each needs dropout masks of its own. A resumed run reads them back.
-        torch.manual_seed(job.seed + group.rank)
-    if group.is_first:
+        torch.manual_seed(job.seed + training.group.rank)
+    if training.group.is_first:
         trainer.add_callback(Bookkeeper(run, progress, job.recipe.effective_batch, lambda: trainer.tokens, report))
     trainer.add_callback(EarlyStopping(job, progress))
     try:
         trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     except pickle.UnpicklingError as error:  # torch's restricted unpickler met something else than tensors and numbers
-        raise CheckpointMismatch(
-            f"{resume_from} holds objects that training does not write, and that are not loaded, for they could run code: "
-            f"somebody changed it. Look into it, or delete {run.path} to start afresh"
-        ) from error
+        raise _refused(run, resume_from, error) from error
     return trainer.state.global_step
+
+
+def _refused(run: RunFolder, resume_from: Path | None, error: pickle.UnpicklingError) -> CheckpointMismatch:
+    """The bytes are those that were written: what wrote them is the first thing to look at, then who else could have."""
+    assert resume_from is not None
+    written = read_marker(resume_from)[0]["versions"]
+    versions = ", ".join(f"{name} {written.get(name, 'unknown')} (now {now})" for name, now in run.versions.items())
+    said = _TORCH_SAYS.search(str(error)) or _FIRST_SENTENCE.search(str(error))
+    met = said[0] if said else "without a word"
+    return CheckpointMismatch(
+        f"torch does not load {resume_from} ({met}). It was written by {versions}. If these differ, go on with those that "
+        "wrote it. If not, it holds objects that training does not write, and that are not loaded, for they could run code: "
+        f"somebody changed it. Or delete {run.path} to begin anew"
+    )

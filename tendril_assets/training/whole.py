@@ -2,8 +2,9 @@
 
 The marker protects from what machines do: a process killed while it wrote, a disk that ran full, bits that turned, a copy
 that was cut off. It is no signature: who can write to the folder can write a fitting marker as well. So what is loaded
-from such a folder is safetensors, JSON, and torch files by torch's restricted unpickler alone (``weights_only``), and a
-file of a kind that a loader might pick up but that the marker does not list makes the folder not whole.
+from such a folder is safetensors, JSON, and torch files by torch's restricted unpickler alone (``weights_only``). A file
+that the marker does not list says nothing against those that it lists: copies leave such files behind (``._model.safetensors``).
+One of a kind that a loader might pick up is renamed, so that no loader does (``set_foreign_aside``).
 """
 
 import hashlib
@@ -12,10 +13,12 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tendril_assets.errors import CheckpointMismatch, TrainingError
 from tendril_assets.files import file_hash, write_atomically
 
 MARKER = "complete.json"
-# Raised when markers of before cannot be read any more.
+FOREIGN = ".foreign"
+# Raised when markers of before cannot be read any more. How a marker proves itself stays the same in all formats.
 _FORMAT = 1
 _LOADED = frozenset({".safetensors", ".json", ".bin", ".pt", ".pth", ".pkl", ".ckpt", ".h5", ".py"})
 _AT_ONCE = 4
@@ -62,17 +65,25 @@ def read_marker(folder: Path) -> tuple[dict, dict[str, dict]]:
 
     Raises:
         NotWhole: there is no marker, or not the one that was written.
+        CheckpointMismatch: the marker is whole, and of another format: an earlier or a later version wrote it.
+        TrainingError: the disk does not give it out, which says nothing about what is written there.
     """
     try:
         raw = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise NotWhole(f"{MARKER} is missing: it was cut off while it was written", cut_off=True) from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    except ValueError as error:
         raise NotWhole(f"{MARKER} cannot be read: {error}") from error
     if not isinstance(raw, dict) or raw.pop("sha256", None) != _own_hash(raw):
         raise NotWhole(f"{MARKER} is not as it was written")
     if raw["format"] != _FORMAT:
-        raise NotWhole(f"{MARKER} has format {raw['format']}, this version reads {_FORMAT}")
+        raise CheckpointMismatch(
+            f"{folder} was written by another version of this product: its {MARKER} has format {raw['format']}, this version "
+            f"reads {_FORMAT}. Go on with the version that wrote it, or delete {folder.parent} to begin anew; nothing was "
+            "changed"
+        )
     return raw["content"], raw["files"]
 
 
@@ -80,9 +91,16 @@ def verify(folder: Path, files: dict[str, dict]) -> None:
     """Read every listed file and compare.
 
     Raises:
-        NotWhole: names the first file that is missing, of another size or other bytes, or that is not listed although
-            a loader might pick it up.
+        NotWhole: names the first file that is missing, or of another size or other bytes.
+        TrainingError: the disk does not give one out.
     """
+    try:
+        _compare(folder, files)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+
+
+def _compare(folder: Path, files: dict[str, dict]) -> None:
     for name, listed in files.items():
         path = folder / name
         if not path.is_file():
@@ -90,10 +108,6 @@ def verify(folder: Path, files: dict[str, dict]) -> None:
         size = path.stat().st_size
         if size != listed["size"]:
             raise NotWhole(f"{name} has {size} bytes, {listed['size']} were written")
-    for path in _files(folder):
-        name = path.relative_to(folder).as_posix()
-        if name not in files and name != MARKER and path.suffix in _LOADED:
-            raise NotWhole(f"{name} was not written with it")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         hashes = pool.map(lambda name: file_hash(folder / name), files)
         for (name, listed), sha256 in zip(files.items(), hashes, strict=True):
@@ -101,6 +115,23 @@ def verify(folder: Path, files: dict[str, dict]) -> None:
                 raise NotWhole(
                     f"{name} has other bytes than were written (SHA-256 {sha256[:16]}, not {listed['sha256'][:16]})"
                 )
+
+
+def set_foreign_aside(folder: Path, files: dict[str, dict]) -> list[str]:
+    """Rename what is not listed in ``files`` though a loader might pick it up to ``<name>.foreign``; returns the names."""
+    found = []
+    for path in _files(folder):
+        name = path.relative_to(folder).as_posix()
+        if name not in files and name != MARKER and path.suffix in _LOADED:
+            path.replace(path.with_name(path.name + FOREIGN))
+            found.append(name)
+    return found
+
+
+def _unreadable(folder: Path, error: OSError) -> TrainingError:
+    return TrainingError(
+        f"{folder} cannot be read: {error}. Nothing was changed: look at the disk and at the permissions, and start again"
+    )
 
 
 def flush_tree(folder: Path) -> None:

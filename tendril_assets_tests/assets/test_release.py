@@ -16,7 +16,7 @@ from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.tables import TABLES
 from tendril_assets.training.job import data_hash
-from tendril_assets_tests.release import toy
+from tendril_assets_tests.release import toy, toy_models
 from tendril_assets_tests.training.toy import toy_exchange
 
 STEPS = ("releases", "model_cards", "report", "snapshot")
@@ -41,7 +41,7 @@ def trained(home: Path, **changes) -> dict:
     for part, path in exchange_files(toy.spec(), artifacts).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         getattr(exchange, part).write_parquet(path)
-    kept = toy.weights_folder(artifacts.folder("toy", "models", "mini") / "kept")
+    kept = toy_models.weights_folder(artifacts.folder("toy", "models", "mini") / "kept")
     return toy.trained_model(path=str(kept), data_hash=data_hash(exchange)) | changes
 
 
@@ -125,6 +125,54 @@ def test_a_model_of_other_data_gets_no_card(home) -> None:
     assert not (home / "release" / "toy" / "models").exists()
 
 
+def test_a_refused_card_stops_no_other_model_and_all_refusals_are_named(home) -> None:
+    """Of four models two are refused; one was never trained. ``mini`` was published under another name before."""
+    run(home, "model_cards")
+    entry = toy.spec().models["mini"].model_dump(mode="json")
+    names = {"mini": {"name": "renamed", "title": "Renamed"}}
+    release = toy.spec().release.model_dump() | {"models": names}
+    spec = toy.spec(models=dict.fromkeys(("mini", "first", "last", "later"), entry), release=release)
+    refused = [trained(home, model=model, data_hash="f" * 64) for model in ("first", "last")]
+    rows = TABLES["trained_models"].frame([*refused, trained(home), trained(home, model="gone")])
+    _resources(home)["warehouse"].replace("toy", {"trained_models": rows}, "test")
+    with pytest.raises(ExportInvariantError, match=r"no card for model first(.|\n)*no card for model last"):
+        run(home, "model_cards", spec=spec)
+    assert (home / "release" / "toy" / "models" / "renamed" / "README.md").is_file()
+
+    _resources(home)["warehouse"].replace("toy", {"trained_models": rows[2:]}, "test")
+    told = metadata(run(home, "model_cards", spec=spec), "model_cards")
+    assert told["not trained"] == "first, last, later"
+    assert told["not in the specification"] == "gone"
+    assert told["other folders"] == "toy-train-mini"
+
+
+def test_refused_cards_do_not_keep_the_snapshot_from_analysts(home) -> None:
+    row = trained(home, data_hash="f" * 64)
+    _resources(home)["warehouse"].replace("toy", {"trained_models": TABLES["trained_models"].frame([row])}, "test")
+    assert not run(home, raise_on_error=False).success
+    assert (home / "snapshot.duckdb").exists()
+
+
+def test_a_card_names_the_release_while_it_holds_the_present_data(home) -> None:
+    card = home / "release" / "toy" / "models" / "toy-train-mini" / "README.md"
+    run(home, "model_cards")
+    assert "toy-train, version 1.0.0" not in card.read_text()
+    run(home, "releases", "model_cards")
+    assert "the LLM-judged data of toy-train, version 1.0.0" in card.read_text()
+    other = toy.tables()["corpus"].with_columns(text=pl.col("text") + " Neu.")
+    _resources(home)["warehouse"].replace("toy", {"corpus": other}, "test")
+    run(home, "model_cards")
+    assert "toy-train, version 1.0.0" not in card.read_text()
+
+
+def test_the_snapshot_names_what_an_earlier_version_wrote(home) -> None:
+    with duckdb.connect(str(home / "warehouse.duckdb")) as con:
+        con.execute("ALTER TABLE toy.leakage DROP COLUMN split")
+    told = metadata(run(home, "snapshot"), "snapshot")
+    assert told["tables left out"] == "toy.leakage"
+    assert told["views left out"] == "toy.negatives_by_reason, toy.unused_positives"
+
+
 def test_a_collection_without_models_needs_no_hand_over_files(home) -> None:
     for path in exchange_files(toy.spec(), _resources(home)["artifacts"]).values():
         path.unlink()
@@ -185,7 +233,9 @@ def test_a_red_release_does_not_stop_the_report(home) -> None:
     result = run(home, raise_on_error=False)
     assert not result.success
     done = {e.asset_key.path[-1] for e in result.get_asset_materialization_events()}
-    assert done == {"report", "model_cards"}
+    # A card names the release that holds its data, so it waits for one; alone it goes without.
+    assert done == {"report"}
+    assert run(home, "model_cards").success
     assert not (home / "snapshot.duckdb").exists()
 
 

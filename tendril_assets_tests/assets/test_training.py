@@ -122,6 +122,7 @@ def test_whole_stage_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {name for name, passed in checks.items() if passed} >= {
         "each_group_in_one_split",
         "every_positive_accounted",
+        "kept_weights_give_the_best_value",
         "levels_balanced",
         "no_leak_in_training",
         "no_test_group_in_splits",
@@ -155,6 +156,23 @@ def test_whole_stage_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     metadata = event.step_materialization_data.materialization.metadata
     assert metadata["best_step"].value == trained["best_step"]
 
+    # Weights that give another value stop what follows; measured elsewhere, they earn a warning.
+    assert trained["reproduced_value"] == trained["best_value"]
+    kept = {next(iter(c.check_specs)).name: c for c in training_assets(home.spec).checks}[
+        "kept_weights_give_the_best_value"
+    ]
+    assert next(iter(kept.check_specs)).blocking
+    for measured_on, severity in (
+        (trained["best_measured_on"], dg.AssetCheckSeverity.ERROR),
+        ("another machine", dg.AssetCheckSeverity.WARN),
+    ):
+        row = trained | {"reproduced_value": trained["best_value"] - 0.3, "best_measured_on": measured_on}
+        home.warehouse.replace("toy", {"trained_models": TABLES["trained_models"].frame([row])}, purpose="test")
+        found = kept(warehouse=home.warehouse)
+        assert (found.passed, found.severity) == (False, severity)
+        assert "3.0e-01 apart" in found.metadata["tiny"].value
+    home.warehouse.replace("toy", {"trained_models": TABLES["trained_models"].frame([trained])}, purpose="test")
+
     # The progress file says how it ended.
     folder = home.artifacts.folder("toy", "models", "tiny")
     standing = read_standing(folder)
@@ -183,6 +201,13 @@ def test_whole_stage_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
     harmed = home.materialise("trained_models", "learning_curves", raise_on_error=False)
     assert checks_of(harmed)["weights_as_trained"] is False
+
+    # And the model is not trained again because of them, before somebody says so.
+    home.artifacts.write_frame("toy", "training_train", exchange)
+    touched = home.materialise("models/tiny", raise_on_error=False)
+    assert not touched.success
+    (failure,) = [event for event in touched.all_events if event.is_step_failure]
+    assert "was changed or is gone since training left it" in str(failure.step_failure_data)
 
 
 def test_leak_left_in_training_blocks(tmp_path: Path) -> None:
@@ -224,8 +249,12 @@ def test_a_level_without_relevant_validation_passage_stops_before_training(tmp_p
     assert not home.warehouse.exists("toy", "training_examples")
     # Materialised by itself, without the checks before it, the step refuses too.
     assert home.materialise("leakage").success
+    home.artifacts.write_frame("toy", "training_train", pl.DataFrame({"of": ["former examples"]}))
     with pytest.raises(TrainingError, match="criterion"):
         home.materialise("training_examples")
+    # The table that explains is there, and nothing to train on by mistake.
+    assert home.load("training_examples").height == 72
+    assert not home.artifacts.exchange("toy", "training_train").exists()
 
 
 def test_a_project_of_the_test_collection_blocks(tmp_path: Path) -> None:
@@ -251,6 +280,20 @@ def test_examples_that_do_not_add_up_block(tmp_path: Path) -> None:
     result = accounted(warehouse=home.warehouse)
     assert result.passed is False
     assert examples["positive_id"][0] in str(result.metadata["unaccounted"].value)
+
+
+def test_a_grade_that_does_not_fit_its_place_blocks(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of(None))
+    assert home.materialise(*INDEX, "splits", "split_sizes", "leakage", "training_examples").success
+    check = {next(iter(c.check_specs)).name: c for c in examples_assets(home.spec).checks}["grades_as_judged"]
+    assert next(iter(check.check_specs)).blocking
+    assert check(warehouse=home.warehouse).passed
+    used = home.load("training_examples").filter("used").row(0, named=True)
+    negative = (pl.col("query_id") == used["query_id"]) & (pl.col("passage_id") == used["negative_ids"][0])
+    home.warehouse.replace("toy", {"qrels": home.load("qrels").filter(~negative)}, purpose="test")
+    result = check(warehouse=home.warehouse)
+    assert result.passed is False
+    assert used["negative_ids"][0] in str(result.metadata["first"].value)
 
 
 def test_a_missing_result_names_the_asset(tmp_path: Path) -> None:

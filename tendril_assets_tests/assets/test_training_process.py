@@ -12,10 +12,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from tendril_assets.assets import training as training_assets_module
 from tendril_assets.assets import training_process
 from tendril_assets.assets.training import training_job
 from tendril_assets.training.display import told
-from tendril_assets.training.standing import FAILED, FINISHED, STOPPED, Stop
+from tendril_assets.training.standing import FAILED, FINISHED, STOPPED
 from tendril_assets_tests.assets.toy_training import (
     COLLECTION,
     MODEL,
@@ -113,14 +114,6 @@ def test_it_is_heard_while_it_runs_and_has_no_secret(
     assert SECRET not in given.values()
 
 
-def allows_retries(home: TrainingHome, result: dg.ExecuteInProcessResult) -> bool:
-    """What the failure says of another try; Dagster keeps no word of it in its events."""
-    job = training_job(home.spec, home.artifacts, MODEL)
-    (event,) = [event for event in result.all_events if event.is_step_failure]
-    kind = event.step_failure_data.user_failure_data.metadata["error"].value
-    return training_process.failure(job, Stop(kind, ""), []).allow_retries
-
-
 FAILURES = {
     "gpu": (
         "TrainingOutOfMemory",
@@ -135,7 +128,7 @@ FAILURES = {
     "nan": ("NonFiniteLoss", "the loss is nan at step 7, pairs q1 p1: lower the learning rate", False),
     "kill": ("TrainingCrashed", "ended by SIGKILL: most likely by the kernel because memory ran out (dmesg", True),
     "crash": ("TrainingCrashed", "ended by SIGSEGV: a library crashed", True),
-    "bug": ("TrainingCrashed", "ValueError: nobody foresaw this", True),
+    "bug": ("TrainingCrashed", "ValueError: nobody foresaw this", False),
 }
 
 
@@ -145,6 +138,9 @@ def test_a_failure_is_told_once_with_what_to_do(
 ) -> None:
     monkeypatch.setenv("TOY_SCRIPT", script)
     kind, words, may_come_again = FAILURES[script]
+    failures: list[dg.Failure] = []  # Dagster keeps no word of another try in its events
+    make = training_process.failure
+    monkeypatch.setattr(training_process, "failure", lambda *given: failures.append(make(*given)) or failures[-1])
     result = home.materialise(instance)
     description, metadata = failure_of(result)
     assert description.startswith(f"tiny: {kind}: ")
@@ -161,7 +157,36 @@ def test_a_failure_is_told_once_with_what_to_do(
     standing = home.standing()
     assert standing.was_cut_off() if standing.state != FAILED else kind in told(standing, COLLECTION)
     assert "resumes from step 4" in told(standing, COLLECTION)
-    assert allows_retries(home, result) is may_come_again
+    assert [failure.allow_retries for failure in failures] == [may_come_again]
+
+
+@pytest.mark.parametrize(("code", "signalled"), [(143, True), (-1, True), (1, False), (2, False)])
+def test_only_a_signal_is_worth_another_try(home: TrainingHome, code: int, signalled: bool) -> None:
+    """143: it ended in good order after a SIGTERM, as on a machine that is taken away."""
+    job = training_job(home.spec, home.artifacts, MODEL)
+    stop = training_process.stop_of_process(job, 1, code, ["12:00:00 stopped at step 7 of 100"])
+    assert (stop.kind, stop.signal) == ("TrainingCrashed", (15 if code == 143 else 1) if signalled else None)
+    assert training_process.failure(job, stop, []).allow_retries is signalled
+
+
+def test_a_log_that_fails_ends_no_training(
+    home: TrainingHome, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[object] = []
+
+    def locked(_watch: object, event: object) -> None:
+        heard.append(event)
+        raise OSError("database is locked")
+
+    monkeypatch.setattr(training_assets_module.TrainingWatch, "__call__", locked)
+    monkeypatch.setenv("TOY_SCRIPT", "finish")
+    home.folder.mkdir(parents=True)
+    (home.folder / "go").touch()
+    assert home.materialise().success
+    assert len(heard) > 5
+    told = [line for line in capfd.readouterr().err.splitlines() if "could not be logged" in line]
+    assert len(told) == 1
+    assert "OSError: database is locked" in told[0]
 
 
 def test_a_process_that_never_speaks_is_told_by_its_last_words(

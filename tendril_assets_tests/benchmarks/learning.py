@@ -30,6 +30,7 @@ The last line is one JSON object; ``gain gain_low gain_high`` are the headline's
 """
 
 import argparse
+import functools
 import json
 import sys
 import tempfile
@@ -109,8 +110,9 @@ def folds(groups: Sequence[str]) -> list[Fold]:
     ]
 
 
+@functools.cache
 def base_model(max_length: int) -> tuple[ModelSpec, TrainingSpec]:
-    """The sandbox profile's model, pinned by its hash, and the recipe that the protocol names."""
+    """The sandbox profile's model, pinned by its hash, and the recipe that the protocol names; read once in a run."""
     sandbox = read_spec(collection_files()[DEFAULT_COLLECTION], "sandbox")
     (spec,) = sandbox.models.values()
     recipe = TrainingSpec(

@@ -28,7 +28,7 @@ from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.devices import Group
 from tendril_assets.training.examples import ExchangeSet, text_columns
 from tendril_assets.training.job import TrainingJob
-from tendril_assets.training.trainer import BalancedEvaluator, own_trainer
+from tendril_assets.training.trainer import BalancedEvaluator, Training, own_trainer
 from tendril_assets.training.validation import Validation
 from tendril_assets_tests.benchmarks.neardup import made_up
 from tendril_assets_tests.published_catalogs import Area, areas
@@ -39,11 +39,12 @@ ARMS = ("ours", "plain")
 
 
 class Timed(NamedTuple):
-    """One arm: seconds, CPU seconds and padded tokens per step after the warm-up, and the loss of each step."""
+    """One arm: seconds, CPU seconds, tokens and padded tokens per step after the warm-up, and the loss of each step."""
 
     wall_s: float
     cpu_s: float
     padded_tokens: float
+    real_tokens: float
     losses: list[float]
 
 
@@ -153,18 +154,23 @@ class Clock(TrainerCallback):
     """The time at which each step ended, and its loss. On a GPU what was queued has run by then."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.ended: list[tuple[float, float, int]] = []
+        self.ended: list[tuple[float, float, int, int]] = []
         self.losses: list[float] = []
-        self._padded = 0
+        self._padded = self._real = 0
+        self._seen: list[Tensor] = []  # real tokens of a pass, on the device: a GPU is not waited for
         model.register_forward_pre_hook(self._count)
 
     def _count(self, _module: nn.Module, inputs: tuple) -> None:
         self._padded += inputs[0]["input_ids"].numel()
+        self._seen.append(inputs[0]["attention_mask"].sum())
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        self.ended.append((time.perf_counter(), time.process_time(), self._padded))
+        moment = time.perf_counter(), time.process_time()
+        self._real += sum(int(tokens) for tokens in self._seen)
+        self._seen = []
+        self.ended.append((*moment, self._padded, self._real))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
         if logs and "loss" in logs:
@@ -172,11 +178,9 @@ class Clock(TrainerCallback):
 
     def after(self, warm_up: int) -> Timed:
         """Means per step over those after the first ``warm_up``."""
-        (wall, cpu, padded), last = self.ended[warm_up - 1], self.ended[-1]
         steps = len(self.ended) - warm_up
-        return Timed(
-            (last[0] - wall) / steps, (last[1] - cpu) / steps, (last[2] - padded) / steps, losses=list(self.losses)
-        )
+        means = [(end - begin) / steps for begin, end in zip(self.ended[warm_up - 1], self.ended[-1], strict=True)]
+        return Timed(*means, losses=list(self.losses))
 
 
 def trained(arm: str, model: SentenceTransformer, job: TrainingJob, exchange: ExchangeSet, *, bf16: bool) -> Clock:
@@ -193,9 +197,8 @@ def _ours(
 ) -> SentenceTransformerTrainer:
     group, run = Group(), RunFolder(job.folder, "measured", "measured")
     evaluator = BalancedEvaluator(Validation(exchange, LEVELS), job, bf16=bf16, group=group)
-    trainer = own_trainer(
-        model, job, exchange, evaluator, run, Progress("measured", "measured"), bf16=bf16, group=group
-    )
+    progress = Progress("measured", "measured")
+    trainer = own_trainer(Training(model, job, exchange, evaluator, run, progress, bf16, group))
     trainer.args.eval_strategy = trainer.args.save_strategy = IntervalStrategy.NO
     return trainer
 

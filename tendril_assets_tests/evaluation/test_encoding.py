@@ -1,5 +1,6 @@
 """Batches by tokens: the vectors of the library's own ``encode``, whatever the budget, and what a small GPU does."""
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,23 @@ def test_out_of_memory_halves_the_budget_and_goes_on(models: dict, monkeypatch, 
     assert batched.budget == 504
     assert "going on with at most 1008 tokens a batch (encode_tokens)" in caplog.text
     assert len(caplog.records) == 2
+
+
+def test_what_the_failed_batch_held_is_free_before_the_cache_is_emptied(models: dict, monkeypatch) -> None:
+    model = models["snowflake"]
+    forward, held, alive = model.forward, [], []
+
+    def failing(features: dict[str, Any], **options: Any) -> dict[str, Any]:
+        if features["input_ids"].numel() > 600:
+            large = torch.zeros(10)
+            held.append(weakref.ref(large))
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(features, **options)
+
+    monkeypatch.setattr(model, "forward", failing)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: alive.extend(ref() is not None for ref in held))
+    embedded(BatchedModel(model, 100_000), TEXTS)
+    assert alive == [False, False, False]  # the first again beside the second
 
 
 def test_one_text_that_does_not_fit_is_one_error(models: dict, monkeypatch) -> None:

@@ -172,6 +172,10 @@ def test_weights_that_would_be_unpickled_are_refused(tmp_path: Path, made: Path)
     only = folder_of(tmp_path / "only", pytorch_model_bin=b"pickle", config_json="{}")
     with pytest.raises(TendrilError, match=r"only pytorch_model\.bin, which is a pickle"):
         model_source(spec_of(only))
+    # The command that fetches leaves pickles out: the message says so, or nobody would know why nothing is here.
+    fetched = folder_of(tmp_path / "fetched", config_json="{}")
+    with pytest.raises(TendrilError, match="pickled weights are never fetched: its repository may have no others"):
+        model_source(spec_of(fetched))
     beside = folder_of(tmp_path / "beside", pytorch_model_bin=b"pickle", model_safetensors=b"weights")
     assert model_source(spec_of(beside)) == beside
     dense = {"2_Dense__pytorch_model_bin": b"pickle", "2_Dense__config_json": "{}"}
@@ -193,8 +197,80 @@ def test_code_of_another_repository_is_refused_for_no_revision_pins_it(tmp_path:
     trusting = spec_of(tmp_path, trust_remote_code=True, revision=COMMIT)
     with pytest.raises(TendrilError, match=r"someone/else--modeling\.Model: code of another repository"):
         model_source(trusting)
-    # Untrusted code never runs: what the library knows by itself loads as ever.
+
+
+MAPS = {
+    "config.json": {"AutoModel": "modeling.Model"},
+    "tokenizer_config.json": {"AutoTokenizer": ["tokens.Slow", None]},
+    "0_Transformer/config.json": {"AutoConfig": "configuration.Config"},
+}
+
+
+@pytest.mark.parametrize("place", MAPS)
+def test_own_code_is_not_passed_over_in_silence(tmp_path: Path, place: str) -> None:
+    """The library would load its own class of that model_type instead, which may be another model."""
+    weights = "0_Transformer/model.safetensors" if "/" in place else "model.safetensors"
+    modules = [{"path": "0_Transformer" if "/" in place else "", "type": "sentence_transformers.models.Transformer"}]
+    folder_of(tmp_path, modules_json=json.dumps(modules))
+    (tmp_path / weights).parent.mkdir(exist_ok=True)
+    (tmp_path / weights).write_bytes(b"weights")
+    (tmp_path / place).write_text(json.dumps({"model_type": "xlm-roberta", "auto_map": MAPS[place]}))
+    told = r"comes with code of its own \(\w+\.\w+\).*trust_remote_code: true and revision.*native_code: true"
+    with pytest.raises(TendrilError, match=told):
+        model_source(spec_of(tmp_path))
+    assert model_source(spec_of(tmp_path, native_code=True)) == tmp_path
+    trusting = spec_of(tmp_path, trust_remote_code=True, revision=COMMIT)
+    assert model_source(trusting) == tmp_path
+    # The same weights with another code are another model.
+    assert model_identity(trusting) != model_identity(spec_of(tmp_path, native_code=True))
+
+
+def test_code_for_other_tasks_is_no_matter(tmp_path: Path) -> None:
+    config = json.dumps({"auto_map": {"AutoModelForCausalLM": "modeling.Head"}})
+    folder_of(tmp_path, model_safetensors=b"weights", config_json=config)
     assert model_source(spec_of(tmp_path)) == tmp_path
+
+
+def test_foreign_modules_need_their_code(tmp_path: Path) -> None:
+    modules = json.dumps([{"path": "", "type": "custom_st.Transformer"}])
+    folder_of(tmp_path, model_safetensors=b"weights", modules_json=modules)
+    for changes in ({}, {"native_code": True}):
+        with pytest.raises(
+            TendrilError, match=r"modules of its own code \(custom_st\.Transformer\).*trust_remote_code"
+        ):
+            model_source(spec_of(tmp_path, **changes))
+
+
+def test_a_model_made_without_the_base_s_code_does_not_name_it(tmp_path: Path, made: Path) -> None:
+    base = shutil.copytree(made / "snowflake", tmp_path / "base")
+    for file in ("config.json", "tokenizer_config.json"):
+        kind = "AutoModel" if file == "config.json" else "AutoTokenizer"
+        said = json.loads((base / file).read_text()) | {"auto_map": {kind: "own.Class"}}
+        (base / file).write_text(json.dumps(said))
+    model = load_model(twins.snowflake_spec(base, native_code=True), device="cpu")
+    model.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
+    assert "own.Class" not in "".join(p.read_text() for p in (tmp_path / "saved").rglob("*.json"))
+    again = load_model(twins.snowflake_spec(base), tmp_path / "saved", device="cpu")
+    assert again.encode_query(["w1 w2"]).tolist() == model.encode_query(["w1 w2"]).tolist()
+
+
+def test_paths_are_told_from_hub_ids(hub: Path, tmp_path: Path, monkeypatch) -> None:
+    folder_of(tmp_path / "models" / "own", model_safetensors=b"weights")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert model_source(spec_of("~/models/own")) == tmp_path / "models" / "own"
+    assert is_pinned(spec_of("~/models/own"))
+    assert model_source(spec_of("./models/own")).resolve() == tmp_path / "models" / "own"
+    for base in ("models/own", "a/b/c"):
+        with pytest.raises(TendrilError, match=f"reads as a hub id.*write ./{base}"):
+            model_source(spec_of(base))
+    with pytest.raises(TendrilError, match="write the whole path"):
+        model_source(spec_of("~nobody-of-that-name/model"))
+
+
+def test_weights_that_are_not_there_have_no_name(tmp_path: Path) -> None:
+    with pytest.raises(TendrilError, match="holds no whole weights"):
+        weights_name(spec_of(), tmp_path)
 
 
 def test_identity_follows_content_and_settings_but_not_the_card(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from tendril_assets.corpus.identifiers import keyed_order
 from tendril_assets.qrels.splits import (
@@ -51,6 +52,13 @@ def test_number_of_validation_groups_of_the_exact_policy(groups: int, share: flo
     assert validation_size(groups, share) == expected
     names = [f"g{number}" for number in range(groups)]
     assert len(held_out(names, SplitSpec(policy="exact", validation_share=share))) == expected
+
+
+def test_independent_draws_of_the_published_number_are_a_tenth_within_chance() -> None:
+    """Of 631 groups with probability a tenth: 63.1 on average, and in 99 of 100 cases within the binomial bounds."""
+    low, high = binom.interval(0.99, 631, 0.1)
+    assert (low, high) == (44, 83)
+    assert low <= len(held_out([f"g{number:03d}" for number in range(631)])) <= high
 
 
 def test_each_group_is_held_out_by_its_own_draw() -> None:

@@ -60,6 +60,13 @@ def test_prose_has_the_figures_of_the_tables() -> None:
     assert "in October 2026" in card
 
 
+def test_the_code_names_the_data_with_its_owner() -> None:
+    assert 'load_dataset("toy-train", "qrels", split="train")' in dataset_card(card_inputs())
+    release = toy.spec().release.model_copy(update={"organisation": "Maker"})
+    card = dataset_card(card_inputs(spec=toy.spec().model_copy(update={"release": release})))
+    assert 'load_dataset("Maker/toy-train", "qrels", split="train")' in card
+
+
 def test_verdicts_without_a_grade_are_counted() -> None:
     inputs = card_inputs()
     verdicts = pl.concat(

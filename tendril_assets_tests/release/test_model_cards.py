@@ -22,7 +22,7 @@ from tendril_assets.release import (
 from tendril_assets.release.model_cards import model_card
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
-from tendril_assets_tests.release.toy_models import described, folder, front, inputs, published
+from tendril_assets_tests.release.toy_models import described, folder, front, inputs, published, weights_folder
 
 # Words with a digit that are no figures.
 NAMES = {"L2-normalised", "bf16", "SHA-256", "utf-8"}
@@ -59,8 +59,8 @@ def test_card_of_a_published_model(tmp_path: Path) -> None:
         "`encode_query` adds the prompt `query: `; documents get no prompt. Embeddings use mean pooling, are L2-normalised and "
         "have 384 dimensions, and inputs are cut at 256 tokens. The model has 22,713,216 parameters.",
         # 33 groups, 198 pairs, 12 left out: the toy's system_scores.
-        "Test collection: `Maker/Toy` (revision `15eef0bc`), 33 projects, 198 pairs of query and project with a relevant "
-        "passage; 12 without one left out (hash of what is ranked `eeeeeeeeeeeeeeee`). Each query ranks the passages of its "
+        "Test collection: `Maker/Toy` (declared revision `15eef0bc`), 33 projects, 198 pairs of query and project with a "
+        "relevant passage; 12 without one left out (hash of what is ranked `eeeeeeeeeeeeeeee`). Each query ranks the passages of its "
         "own project. Scores are macro means over projects; 95 % intervals come from 10,000 bootstrap resamples of projects.",
         "| Model | nDCG@10 | Recall@10 | Recall@100 | MRR@10 | P@10 |",
         # P@10's p is 0.12, that of the other four 0.0004.
@@ -89,7 +89,7 @@ def test_card_of_a_published_model(tmp_path: Path) -> None:
     assert f"Maker/toy-train, version 1.0.0 (SHA-256 of the examples and validation texts: `{toy.DATA_HASH}`)" in data
     assert "relevant (2) and 3 hard negatives it rated irrelevant (0)" in data
     assert "2 from the positive's document and 1 from others of the project" in data
-    assert "21 of 27 available examples were used (11 area of action and 10 criterion)" in data
+    assert "21 of 27 available examples were used (11 for area of action and 10 for criterion)" in data
     recipe = next(line for line in card.splitlines() if line.startswith("- **Hyperparameters.**"))
     assert "Learning rate 1e-5 with linear decay and 10\u00a0% warm-up, AdamW with no weight decay" in recipe
     assert "effective batch size 32 (2 × 16 gradient accumulation), at most 2 epochs, fp32" in recipe
@@ -111,7 +111,8 @@ def test_scores_stand_with_their_intervals_overall_and_per_level(tmp_path: Path)
 
 def test_front_matter_is_what_the_hub_reads(tmp_path: Path) -> None:
     made = described(
-        {"base": "maker/base-model", "revision": "a" * 40}, {"base": "maker/base-model", "revision": "a" * 40}
+        {"base": "maker/base-model", "revision": "a" * 40},
+        {"base": "maker/base-model", "revision": "a" * 40, "base_weights": f"maker/base-model@{'a' * 40}"},
     )
     spec = published(models={"mini": made.spec.models["mini"].model_dump(mode="json")})
     scores = made.scores.with_columns(
@@ -165,9 +166,11 @@ LICENCES = {
             "commercial": False,
             "same_licence": True,
             "notice": False,
+            "text": "none",
+            "changes": False,
         },
         {"license": "other", "license_name": "house-licence", "license_link": "https://example.org/licence"},
-        "What is derived from it must carry the same licence.",
+        "What is derived from it must carry the same or a compatible licence.",
     ),
 }
 
@@ -183,6 +186,13 @@ def test_a_card_for_each_kind_of_licence(kind: str, tmp_path: Path) -> None:
     section = card.partition("## Licence\n\n")[2].partition("\n\n")[0]
     assert consequence in section
     assert "[Deep-Base](https://example.org/deep) is licensed under OpenMDW License v1.1 (OpenMDW-1.1)." in section
+    assert "Changed: the weights were fine-tuned on toy-train, version 1.0.0." in section
+    # Only the text of Apache 2.0 ships; of those without, OpenMDW alone asks for the text itself.
+    where = {
+        "apache": "`LICENSE` holds the licence's text;",
+        "unknown to the hub": "`LICENSE` names the licence without its text, which must be put there before",
+    }
+    assert where.get(kind, "`LICENSE` names the licence and where its text is;") in section
     banner = "> **Non-commercial use only.** The base model is licensed under"
     assert (banner in card) == (not made.spec.models["mini"].licence.commercial)
 
@@ -220,14 +230,15 @@ def test_early_stop_processes_and_checkpointing_are_told(tmp_path: Path) -> None
     assert "- **Hardware.** 4 × Accelerator 9000, bf16, with gradient checkpointing; 8.5 minutes." in card
 
 
-def test_narrow_embeddings_and_matryoshka(tmp_path: Path) -> None:
-    made = described({"matryoshka": [64, 128], "pooling": "cls", "document_prompt": "Passage:\n"})
-    wide = folder(tmp_path, width=1024, pooling="cls", prompts={"query": "query: ", "document": "Passage:\n"})
-    card = model_card("mini", made, wide)
-    assert 'SentenceTransformer("toy-train-mini", truncate_dim=384)' in card
-    assert "use CLS pooling, are not normalised (compare them by cosine) and have 384 dimensions" in card
+def test_only_narrower_widths_are_named_as_cuts(tmp_path: Path) -> None:
+    made = described({"matryoshka": [64, 128, 384, 768], "pooling": "cls", "document_prompt": "Passage:\n"})
+    kept = folder(tmp_path, pooling="cls", prompts={"query": "query: ", "document": "Passage:\n"})
+    card = model_card("mini", made, kept)
+    assert "use CLS pooling, are L2-normalised and have 384 dimensions" in card
     assert "Cutting embeddings to 128 or 64 dimensions (Matryoshka) was supported by the base model" in card
     assert "`encode_document` adds `Passage:\\n`" in card
+    none = model_card("mini", described({"matryoshka": [384]}), folder(tmp_path))
+    assert "Matryoshka" not in none
 
 
 def test_before_evaluation_the_card_says_so(tmp_path: Path) -> None:
@@ -297,18 +308,23 @@ def test_contradictions_are_refused_by_name(said: str, tmp_path: Path) -> None:
 
 def test_scores_of_another_base_are_refused(tmp_path: Path) -> None:
     commit = "a" * 40
-    made = described({"base": "maker/model", "revision": commit}, {"base": "maker/model", "revision": commit})
+    row = {"base": "maker/model", "revision": commit, "base_weights": f"maker/model@{commit}"}
+    made = described({"base": "maker/model", "revision": commit}, row)
     with pytest.raises(ExportInvariantError, match=f"not of maker/model@{commit}"):
         model_card("mini", made, folder(tmp_path))
+    # Of a folder or package too.
+    with pytest.raises(
+        ExportInvariantError, match=f"the scores of mini_base are of the weights {'b' * 64}, not of {'c' * 64}"
+    ):
+        model_card("mini", trained(base_weights="c" * 64), folder(tmp_path))
 
 
 def test_whoever_pins_the_commit_that_was_loaded_changes_nothing(tmp_path: Path) -> None:
     commit = "a" * 40
-    made = described({"base": "maker/model"}, {"base": "maker/model", "revision": commit})
+    row = {"base": "maker/model", "revision": commit, "base_weights": f"maker/model@unpinned-{commit}"}
+    made = described({"base": "maker/model"}, row)
     scores = made.scores.with_columns(
-        weights=pl.when(pl.col("system") == "mini_base")
-        .then(pl.lit(f"maker/model@unpinned-{commit}"))
-        .otherwise("weights")
+        weights=pl.when(pl.col("system") == "mini_base").then(pl.lit(f"maker/model@{commit}")).otherwise("weights")
     )
     entry = made.spec.models["mini"].model_dump(mode="json")
     for revision in (None, commit):
@@ -323,7 +339,9 @@ FOLDERS = {
     "has query prompt ''": {"prompts": {}},
     "has pooling 'cls'": {"pooling": "cls"},
     "has maximum length 512": {"length": 512},
-    "gives 64 dimensions, the specification says 384": {"width": 64},
+    "gives 64 dimensions, it was trained with 384": {"width": 64},
+    "gives 1,024 dimensions, it was trained with 384": {"width": 1024},
+    "does not end by bringing embeddings to length 1": {"kinds": {"": "Transformer", "1_Pooling": "Pooling"}},
 }
 
 
@@ -335,7 +353,7 @@ def test_a_folder_that_describes_itself_otherwise_is_refused(said: str, tmp_path
 
 @pytest.mark.parametrize("missing", ["model.safetensors", "modules.json", "tokenizer_config.json"])
 def test_a_folder_that_is_not_whole_is_refused(missing: str, tmp_path: Path) -> None:
-    (toy.weights_folder(tmp_path) / missing).unlink()
+    (weights_folder(tmp_path) / missing).unlink()
     with pytest.raises(ExportInvariantError, match="materialise the model's asset again"):
         folder_read(tmp_path)
 

@@ -13,15 +13,15 @@ from tendril_assets.files import file_hash
 from tendril_assets.release import model_folder
 from tendril_assets.release.model_folder import write_folder, write_model
 from tendril_assets.release.model_inputs import card_model
-from tendril_assets.release.model_licence import licence_files
+from tendril_assets.release.model_licence import LICENCE, NOTICE, documents
 from tendril_assets.release.weights import read_weights_folder
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
-from tendril_assets_tests.release.toy_models import described, folder, inputs, published
+from tendril_assets_tests.release.toy_models import described, folder, front, inputs, published, weights_folder
 from tendril_assets_tests.training.toy import DIMENSIONS, tiny_encoder
 
 REPOSITORY = Path(__file__).parents[2]
-TEXTS = {"README.md": "card", "LICENSE": "licence"}
+TEXTS = {"README.md": b"card", "LICENSE": b"licence"}
 
 
 def names(place: Path) -> list[str]:
@@ -51,9 +51,9 @@ def test_an_unchanged_model_is_not_written_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["card", "weights", "foreign file", "missing file"])
 def test_any_difference_replaces_the_folder_whole(tmp_path: Path, change: str) -> None:
-    weights = toy.weights_folder(tmp_path / "kept")
+    weights = weights_folder(tmp_path / "kept")
     write_folder(tmp_path / "out", "m", weights, TEXTS)
-    texts = TEXTS | ({"README.md": "another card"} if change == "card" else {})
+    texts = TEXTS | ({"README.md": b"another card"} if change == "card" else {})
     target = tmp_path / "out" / "m"
     if change == "weights":
         (weights / "model.safetensors").write_bytes(b"other weights!!!!!")
@@ -63,13 +63,13 @@ def test_any_difference_replaces_the_folder_whole(tmp_path: Path, change: str) -
         (target / "modules.json").unlink()
     assert write_folder(tmp_path / "out", "m", weights, texts).outcome == "replaced"
     assert names(target) == sorted([*names(weights), *TEXTS])
-    assert (target / "README.md").read_text() == texts["README.md"]
+    assert (target / "README.md").read_bytes() == texts["README.md"]
     assert file_hash(target / "model.safetensors") == file_hash(weights / "model.safetensors")
     assert [p.name for p in target.parent.iterdir()] == ["m"]
 
 
 def test_a_failure_half_way_leaves_the_former_folder_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
-    weights = toy.weights_folder(tmp_path / "kept")
+    weights = weights_folder(tmp_path / "kept")
     write_folder(tmp_path / "out", "m", weights, TEXTS)
     before = {n: file_hash(tmp_path / "out" / "m" / n) for n in names(tmp_path / "out" / "m")}
 
@@ -78,17 +78,16 @@ def test_a_failure_half_way_leaves_the_former_folder_and_nothing_else(tmp_path: 
 
     monkeypatch.setattr(model_folder, "sync_tree", full)
     with pytest.raises(OSError, match="No space left"):
-        write_folder(tmp_path / "out", "m", weights, TEXTS | {"README.md": "new"})
+        write_folder(tmp_path / "out", "m", weights, TEXTS | {"README.md": b"new"})
     assert {n: file_hash(tmp_path / "out" / "m" / n) for n in names(tmp_path / "out" / "m")} == before
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["m"]
 
 
 def test_what_a_killed_run_left_is_swept_and_a_folder_set_aside_comes_back(tmp_path: Path) -> None:
-    weights, root = toy.weights_folder(tmp_path / "kept"), tmp_path / "out"
+    weights, root = weights_folder(tmp_path / "kept"), tmp_path / "out"
     write_folder(root, "other-v2.0", weights, TEXTS)
-    done = subprocess.run(["true"], check=True)
-    assert done.returncode == 0
-    dead = 2**22 - 3  # above pid_max's default, so no process has it
+    with subprocess.Popen(["true"]) as ended:
+        dead = ended.pid
     (root / "other-v2.0").rename(root / f".other-v2.0.{dead}.old")
     (root / f".m.{dead}.tmp").mkdir()
     (root / ".hidden").mkdir()
@@ -97,21 +96,26 @@ def test_what_a_killed_run_left_is_swept_and_a_folder_set_aside_comes_back(tmp_p
     assert sorted(p.name for p in root.iterdir()) == [".hidden", ".odd.name", "m", "other-v2.0"]
 
 
-def test_large_files_are_links_and_small_ones_copies(tmp_path: Path, monkeypatch) -> None:
-    weights = toy.weights_folder(tmp_path / "kept")
+def test_an_edit_in_the_folder_does_not_reach_what_training_kept(tmp_path: Path) -> None:
+    weights = weights_folder(tmp_path / "kept")
     (weights / "model.safetensors").write_bytes(b"x" * (1 << 20))
+    (weights / "model.safetensors").chmod(0o600)
     target = write_folder(tmp_path / "out", "m", weights, TEXTS).path
-    assert (target / "model.safetensors").samefile(weights / "model.safetensors")
-    assert not (target / "modules.json").samefile(weights / "modules.json")
+    with (target / "model.safetensors").open("r+b") as file:
+        file.write(b"spoilt")
+    assert (weights / "model.safetensors").read_bytes() == b"x" * (1 << 20)
+    assert write_folder(tmp_path / "out", "m", weights, TEXTS).outcome == "replaced"
+    assert {path.stat().st_mode & 0o777 for path in target.rglob("*") if path.is_file()} == {0o644}
+    assert write_folder(tmp_path / "out", "m", weights, TEXTS).outcome == "unchanged"
 
-    def no_links(*_: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(os, "link", no_links)
-    copied = write_folder(tmp_path / "elsewhere", "m", weights, TEXTS).path
-    assert not (copied / "model.safetensors").samefile(weights / "model.safetensors")
-    assert file_hash(copied / "model.safetensors") == file_hash(weights / "model.safetensors")
-    assert write_folder(tmp_path / "elsewhere", "m", weights, TEXTS).outcome == "unchanged"
+def test_a_folder_of_links_becomes_one_of_copies(tmp_path: Path) -> None:
+    weights = weights_folder(tmp_path / "kept")
+    target = write_folder(tmp_path / "out", "m", weights, TEXTS).path / "model.safetensors"
+    target.unlink()
+    target.hardlink_to(weights / "model.safetensors")
+    assert write_folder(tmp_path / "out", "m", weights, TEXTS).outcome == "replaced"
+    assert not target.samefile(weights / "model.safetensors")
 
 
 def test_a_refused_card_writes_nothing(tmp_path: Path) -> None:
@@ -121,8 +125,8 @@ def test_a_refused_card_writes_nothing(tmp_path: Path) -> None:
 
 
 def files_of(made, tmp_path: Path) -> dict[str, str]:
-    known = card_model("mini", made, folder(tmp_path / "kept"))
-    return licence_files(known, "Toy mini", "toys")
+    found = documents(card_model("mini", made, folder(tmp_path / "kept")), made)
+    return {name: content.decode() for name, content in found.files.items()}
 
 
 def test_a_licence_without_text_at_hand_is_named_and_not_invented(tmp_path: Path) -> None:
@@ -132,7 +136,13 @@ def test_a_licence_without_text_at_hand_is_named_and_not_invented(tmp_path: Path
         "Creative Commons Attribution-NonCommercial 4.0 International\nSPDX-License-Identifier: CC-BY-NC-4.0\n"
         "Text: https://creativecommons.org/licenses/by-nc/4.0/\n\nNon-commercial use only.\n"
     )
-    assert "This file does not repeat the text." in files["LICENSE"]
+    # Section 3(a)(1)(C): the text, or the URI or hyperlink to it.
+    assert "put it in place" not in files["LICENSE"]
+    assert "Changed: the weights were fine-tuned on toy-train, version 1.0.0." in files["NOTICE"]
+    for licence, spdx in (("OpenMDW-1.1", False), ("MIT", True)):
+        text = files_of(described({"licence": licence}), tmp_path)["LICENSE"]
+        assert ("SPDX-License-Identifier" in text) is spdx
+        assert "the text goes along: put it in place of this file." in text
     assert "- Deep-Base, OpenMDW License v1.1 (OpenMDW-1.1): https://" in files["NOTICE"]
     assert "(https://example.org/deep)" in files["NOTICE"]
 
@@ -145,7 +155,48 @@ def test_the_base_s_own_licence_and_notice_go_along(tmp_path: Path) -> None:
     made = described({"base": str(base), "licence": "MIT"}, {"base": str(base)})
     files = files_of(made, tmp_path)
     assert files["LICENSE"] == "The base's own text.\n"
-    assert files["NOTICE"].endswith(f"The notice of {base}:\n\nCopyright somebody.\n")
+    assert files["NOTICE"].endswith("The notice of base:\n\nCopyright somebody.\n")
+    # Whatever its encoding, it is passed on as it is.
+    (base / "LICENSE.txt").write_bytes("© Bäse".encode("latin-1"))
+    (base / "NOTICE").write_bytes("© Bäse".encode("latin-1"))
+    path = write_model(tmp_path / "out", "mini", made, folder(tmp_path / "kept")).path
+    assert (path / LICENCE).read_bytes() == "© Bäse".encode("latin-1")
+    assert (path / NOTICE).read_bytes().endswith("© Bäse\n".encode("latin-1"))
+
+
+def test_the_licence_is_that_of_the_commit_that_was_trained_from(tmp_path: Path, monkeypatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    then, now = "a" * 40, "b" * 40
+    home = tmp_path / "hub" / "models--maker--model"
+    for commit in (then, now):
+        (home / "snapshots" / commit).mkdir(parents=True)
+        (home / "snapshots" / commit / "LICENSE").write_text(f"Terms at {commit}.")
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(now)
+    row = {"base": "maker/model", "base_weights": f"maker/model@unpinned-{then}"}
+    made = described({"base": "maker/model"}, row | {"revision": then})
+    made = made._replace(scores=made.scores.clear())
+    assert files_of(made, tmp_path)["LICENSE"] == f"Terms at {then}."
+    gone = described({"base": "maker/model"}, row | {"revision": "c" * 40})
+    assert "Terms" not in files_of(gone._replace(scores=gone.scores.clear()), tmp_path)["LICENSE"]
+
+
+def test_no_path_of_this_machine_is_published(tmp_path: Path) -> None:
+    base = tmp_path / "secret" / "copied-base"
+    base.mkdir(parents=True)
+    (base / "NOTICE").write_text("Copyright somebody.\n")
+    for origin in (None, "maker/model"):
+        made = described({"base": str(base), "origin": origin, "upstream": [{"name": "Deep", "licence": "MIT"}]})
+        path = write_model(tmp_path / "out", "mini", made, folder(tmp_path / "kept")).path
+        published_texts = [(path / name).read_text() for name in ("README.md", "LICENSE", "NOTICE")]
+        assert not any(str(tmp_path) in text or "secret" in text for text in published_texts)
+        card, _, notice = published_texts
+        assert ("A fine-tuned version of `copied-base`" in card) == (origin is None)
+        assert ("[maker/model](https://huggingface.co/maker/model)" in card) == (origin is not None)
+        assert front(card).get("base_model") == origin
+        assert f"A fine-tuned version of {origin or 'copied-base'}" in notice
 
 
 def test_weights_that_are_the_base_s_are_not_called_changed(tmp_path: Path) -> None:
@@ -198,4 +249,7 @@ def test_the_card_s_code_runs_on_the_folder_in_a_process_of_its_own(tmp_path: Pa
     assert "'query': 'query: '" in after
     assert "'document': 'passage: '" in after
     # What the card says of normalisation is true of what the code gives.
-    assert ("are L2-normalised" in card) == after.endswith(" 1.0")
+    assert "are L2-normalised" in card
+    assert after.endswith(" 1.0")
+    texts = [p for p in path.rglob("*") if p.suffix in (".md", ".json", ".txt") or p.name in (LICENCE, NOTICE)]
+    assert [p.name for p in texts if str(tmp_path) in p.read_text()] == []

@@ -23,6 +23,7 @@ def inputs(**changes: Any) -> ModelInputs:
         training_use=toy.reader(toy.database(tables))("training_use"),
         agreement=tables["judge_agreement"],
         present_data=toy.DATA_HASH,
+        released=True,
         sandbox=False,
     )
     return made._replace(**changes)
@@ -55,8 +56,27 @@ def published(**changes: Any) -> CollectionSpec:
     return toy.spec(release=release, **changes)
 
 
+def weights_folder(folder: Path, **changes) -> Path:
+    """A folder that describes itself as a kept model does; ``changes`` go to prompts, pooling, width, length, modules."""
+    said = {"prompts": {"query": "query: ", "document": ""}, "pooling": "mean", "width": 384, "length": 256} | changes
+    kinds = said.get("kinds", {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"})
+    files = {
+        "modules.json": [
+            {"path": place, "type": f"sentence_transformers.modules.{kind}"} for place, kind in kinds.items()
+        ],
+        "config_sentence_transformers.json": {"prompts": said["prompts"]},
+        "tokenizer_config.json": {"model_max_length": said["length"]},
+        "1_Pooling/config.json": {"pooling_mode": said["pooling"], "embedding_dimension": said["width"]},
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    (folder / "model.safetensors").write_bytes(toy.WEIGHTS)
+    return folder
+
+
 def folder(place: Path, **changes: Any) -> WeightsFolder:
-    return read_weights_folder(toy.weights_folder(place, **changes))
+    return read_weights_folder(weights_folder(place, **changes))
 
 
 def front(card: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from tendril_assets.errors import DatabaseLocked, SchemaMismatch, UnsupportedStorageVersion, WarehouseError
+from tendril_assets.resources import sql
 from tendril_assets.resources.frames import content_hash
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.tables import TABLES
@@ -198,7 +199,7 @@ def test_the_snapshot_has_comments_and_no_private_text(warehouse: Warehouse) -> 
     marker = "Geheimtext 4711"
     passages = TABLES["passages"].frame([("p1", "12345", "a.pdf", 1, 0, marker, len(marker))])
     warehouse.replace("toy", {"passages": passages}, "test")
-    path = warehouse.publish_snapshot()
+    path = warehouse.publish_snapshot().path
     assert marker.encode() in Path(warehouse.database).read_bytes()
     assert marker.encode() not in path.read_bytes()
     with duckdb.connect(str(path), read_only=True) as connection:
@@ -340,4 +341,60 @@ def test_publishing_waits_for_a_foreign_holder(warehouse: Warehouse) -> None:
     with child(HOLD_RAW, warehouse.database, "1.5") as holder:
         assert holder.stdout
         holder.stdout.readline()
-        assert warehouse.publish_snapshot().exists()
+        assert warehouse.publish_snapshot().path.exists()
+
+
+def earlier_leakage(warehouse: Warehouse, collection: str, columns: str) -> None:
+    """``collection`` with a table ``leakage`` as an earlier version made it, beside a present one."""
+    warehouse.replace(collection, {"qrels": qrels(("q", "p", "g", 1))}, "test")
+    for name in ("splits", "queries", "passage_texts", "training_examples"):
+        warehouse.replace(collection, {name: TABLES[name].empty()}, "test")
+    with duckdb.connect(warehouse.database) as connection:
+        connection.execute(f"CREATE TABLE {collection}.leakage ({columns})")
+        connection.execute(f"INSERT INTO {collection}.leakage (passage_id, cause, cause_set) VALUES ('p', 'c', 'test')")
+
+
+EARLIER = {
+    "a column less": "passage_id VARCHAR, cause VARCHAR, cause_set VARCHAR",
+    "another type": "passage_id VARCHAR, cause VARCHAR, cause_set VARCHAR, split VARCHAR, similarity VARCHAR, causes INTEGER",
+}
+
+
+@pytest.mark.parametrize("kind", EARLIER)
+def test_a_table_of_an_earlier_version_is_named_and_can_be_made_again(warehouse: Warehouse, kind: str) -> None:
+    earlier_leakage(warehouse, "toy", EARLIER[kind])
+    message = "table leakage was written by an earlier version; materialise toy/leakage again"
+    present = TABLES["leakage"].frame([("p", "train", "c", "test", 1.0, 1)])
+    for columns in (None, ["passage_id"]):
+        with pytest.raises(SchemaMismatch, match=message):
+            warehouse.load("toy", "leakage", columns)
+    with pytest.raises(SchemaMismatch, match=message):
+        warehouse.upsert("toy", "leakage", present, "test")
+    warehouse.replace("toy", {"leakage": present}, "test")
+    assert warehouse.load("toy", "leakage").equals(present)
+
+
+def test_a_query_over_a_table_of_an_earlier_version_names_it(warehouse: Warehouse) -> None:
+    earlier_leakage(warehouse, "toy", EARLIER["a column less"])
+    with pytest.raises(SchemaMismatch, match="table leakage was written by an earlier version"):
+        warehouse.frame("toy", sql.query("views/negatives_by_reason"))
+    with pytest.raises(duckdb.BinderException, match="no_such_column"):
+        warehouse.frame("toy", "SELECT no_such_column FROM qrels")
+
+
+def test_the_snapshot_leaves_out_what_an_earlier_version_wrote_and_names_it(warehouse: Warehouse) -> None:
+    """Views over it are left out too; the other collection has its table and all its views."""
+    earlier_leakage(warehouse, "old", EARLIER["a column less"])
+    earlier_leakage(warehouse, "toy", EARLIER["a column less"])
+    warehouse.replace("toy", {"leakage": TABLES["leakage"].empty()}, "test")
+    made = warehouse.publish_snapshot()
+    assert made.stale == ["old.leakage"]
+    assert made.left_out_views == ["old.negatives_by_reason", "old.unused_positives"]
+    with duckdb.connect(warehouse.snapshot, read_only=True) as connection:
+        found = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+            "WHERE NOT internal"
+        ).fetchall()
+        assert connection.execute("SELECT count(*) FROM old.qrels").fetchone() == (1,)
+    names = {(schema, name) for schema, name in found if name in ("leakage", "negatives_by_reason", "unused_positives")}
+    assert names == {("toy", "leakage"), ("toy", "negatives_by_reason"), ("toy", "unused_positives")}

@@ -6,7 +6,6 @@ A plan has a job and moments. torch is loaded once; every life of a training is 
 * ``{"saved": n}``: when the checkpoint of step n is whole; with ``"flip": file`` a byte of that file of the run folder
   is changed after the process's end;
 * ``{"operation": share}``: at a file operation in the model's folder, as a share of those that an unbroken run makes;
-* ``{"time": share}``: after a share of the time that an unbroken run takes;
 * ``null``: never.
 
 Each life finds the folder of the former one moved. The last line printed is JSON, per plan: the unbroken run, and the
@@ -17,8 +16,6 @@ import json
 import os
 import signal
 import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +46,7 @@ def count_operations(folder: Path, at: int | None = None) -> list[int]:
     return seen
 
 
-def live(job: TrainingJob, moment: dict | None, operations: int, seconds: float, answer: Path) -> None:
+def live(job: TrainingJob, moment: dict | None, operations: int, answer: Path) -> None:
     """One life, in a process of its own."""
     lines: list[str] = []
 
@@ -62,17 +59,12 @@ def live(job: TrainingJob, moment: dict | None, operations: int, seconds: float,
     moment = moment or {}
     at = max(1, round(moment["operation"] * operations)) if "operation" in moment else None
     seen = count_operations(job.folder, at)
-    if "time" in moment:
-        timer = threading.Timer(moment["time"] * seconds, end_here)
-        timer.daemon = True
-        timer.start()
-    begin = time.monotonic()
     result = fit(job, report)
-    told = {"result": result, "lines": lines, "operations": seen[0], "seconds": time.monotonic() - begin}
+    told = {"result": result, "lines": lines, "operations": seen[0]}
     answer.write_text(json.dumps(told))
 
 
-def in_own_process(job: TrainingJob, moment: dict | None, operations: int, seconds: float, folder: Path) -> dict:
+def in_own_process(job: TrainingJob, moment: dict | None, operations: int, folder: Path) -> dict:
     answer = folder / "answer.json"
     answer.write_text("{}")
     sys.stdout.flush()
@@ -80,7 +72,7 @@ def in_own_process(job: TrainingJob, moment: dict | None, operations: int, secon
     if pid == 0:
         status = 1
         try:
-            live(job, moment, operations, seconds, answer)
+            live(job, moment, operations, answer)
             status = 0
         finally:
             os._exit(status)
@@ -97,7 +89,7 @@ def change_a_byte(path: Path) -> None:
 
 def all_lives(job: TrainingJob, moments: list[dict], folder: Path) -> dict:
     folder.mkdir()
-    unbroken = in_own_process(replace(job, folder=folder / "unbroken" / "tiny"), None, 0, 0.0, folder)
+    unbroken = in_own_process(replace(job, folder=folder / "unbroken" / "tiny"), None, 0, folder)
     lives = []
     place = folder / "life-0"
     for number, moment in enumerate([*moments, None]):
@@ -106,9 +98,7 @@ def all_lives(job: TrainingJob, moments: list[dict], folder: Path) -> dict:
             place.rename(moved)
         place = moved
         # The model keeps its name: only what is above it moves.
-        told = in_own_process(
-            replace(job, folder=place / "tiny"), moment, unbroken["operations"], unbroken["seconds"], folder
-        )
+        told = in_own_process(replace(job, folder=place / "tiny"), moment, unbroken["operations"], folder)
         for file in place.glob(f"tiny/runs/*/{moment['flip']}") if moment and "flip" in moment else ():
             change_a_byte(file)
         names = sorted(path.name for path in place.glob("tiny/runs/*/*"))

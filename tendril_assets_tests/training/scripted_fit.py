@@ -15,6 +15,7 @@ from typing import NoReturn
 from tendril_assets.errors import NonFiniteLoss
 from tendril_assets.training.events import Began, CheckpointSaved, Evaluated, Note, Report, StepDone
 from tendril_assets.training.job import TrainingJob
+from tendril_assets.training.ranks import announced_rank
 
 MEASURE = "balanced_ndcg@10"
 SECRET = "correct horse battery staple"
@@ -45,7 +46,7 @@ def step_done(step: int) -> StepDone:
 
 
 def scripted(job: TrainingJob, report: Report) -> dict:
-    rank = int(os.environ.get("RANK", "0"))
+    rank = announced_rank() or 0
     if rank == 0:
         for event in (
             Note("tiny: loading"),

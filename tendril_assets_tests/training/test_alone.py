@@ -1,5 +1,7 @@
 """One training at a time in a model's folder."""
 
+import errno
+import fcntl
 import os
 import socket
 import subprocess
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tendril_assets.errors import FolderInUse
+from tendril_assets.errors import FolderInUse, TrainingError
 from tendril_assets.training.alone import LOCK_FILE, alone
 from tendril_assets.training.child import main
 from tendril_assets.training.job import JOB_FILE
@@ -79,3 +81,13 @@ def test_a_lock_without_a_name_is_still_a_lock(tmp_path: Path) -> None:
         (tmp_path / LOCK_FILE).write_text("")
         with pytest.raises(FolderInUse, match="another process trains in it"), alone(tmp_path, wait_s=0.0):
             raise AssertionError("it is held")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def flock(*_arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(TrainingError, match=rf"without locks \({os.strerror(number)}\).*TENDRIL_HOME"), alone(tmp_path):
+        raise AssertionError("nothing holds it")

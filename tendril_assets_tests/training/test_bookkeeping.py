@@ -14,7 +14,7 @@ from tendril_assets.errors import TrainingError
 from tendril_assets.training import bookkeeping
 from tendril_assets.training.bookkeeping import Bookkeeper, record_evaluation
 from tendril_assets.training.checkpoints import Progress, RunFolder
-from tendril_assets.training.events import Event
+from tendril_assets.training.events import Event, StepDone
 from tendril_assets.training.whole import read_marker, verify
 from tendril_assets_tests.training.test_checkpoints import STATE, write
 
@@ -86,6 +86,34 @@ def test_a_measure_that_is_no_number_stops_the_run(tmp_path: Path, value: float)
     with pytest.raises(TrainingError, match="evaluation of step 56"):
         record_evaluation(run, progress, 56, {BALANCED: value}, Weights(56))
     assert progress.curve == []
+
+
+def test_rates_are_those_of_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two steps of 32 rows and 500 tokens, 10 s each; between them an evaluation of 100 s and a checkpoint of 50 s."""
+    now, told = [0.0], []
+    monkeypatch.setattr(bookkeeping.time, "monotonic", lambda: now[0])
+    run = RunFolder(tmp_path, "c" * 64, "d" * 64)
+    progress = Progress(run.config_hash, run.data_hash)
+    keeper = Bookkeeper(run, progress, 32, lambda: 500 * state.global_step, told.append)
+    control = SimpleNamespace(should_evaluate=True)
+
+    def step(number: int) -> None:
+        now[0] += 10
+        state.global_step = number
+        keeper.on_log(None, state, control, {"loss": 0.5, "learning_rate": 1e-5})
+
+    state = SimpleNamespace(global_step=0, max_steps=2)
+    step(1)
+    now[0] += 100
+    keeper.on_evaluate(None, state, None, metrics={f"eval_{BALANCED}": 0.5}, model=Weights(1))
+    now[0] += 50
+    run.checkpoint(1).mkdir()
+    write(run.checkpoint(1), STATE)
+    keeper.on_save(None, state, None)
+    step(2)
+    rates = [(event.examples_per_s, event.tokens_per_s) for event in told if isinstance(event, StepDone)]
+    assert rates == [(pytest.approx(3.2), pytest.approx(50.0))] * 2
+    assert progress.seconds == 160.0  # of the run, as far as the checkpoint
 
 
 def test_time_counts_over_all_resumes_but_not_what_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

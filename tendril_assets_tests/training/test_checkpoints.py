@@ -1,5 +1,7 @@
 """Checkpoints are whole or not used; what is wrong is told; what is kept is bounded."""
 
+import errno
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tendril_assets.errors import CheckpointMismatch, TrainingError
+from tendril_assets.training import whole
 from tendril_assets.training.checkpoints import Progress, RunFolder
-from tendril_assets.training.whole import MARKER
+from tendril_assets.training.whole import MARKER, seal
 from tendril_assets_tests.training.toy import said
 
 STATE = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json", "rng_state.pth")
@@ -115,46 +118,121 @@ def test_damaged_best_weights_lead_to_the_former_checkpoint(tmp_path: Path) -> N
     (run.best(112) / "model.safetensors").write_text("other")
     step, lines = resume(run)
     assert step == 56
-    assert "best-112 is not whole and is not used: model.safetensors has 5 bytes" in lines[0]
-    assert "checkpoint-112 is whole, but not its best weights: best-112: model.safetensors" in lines[1]
+    assert "checkpoint-112 is whole, but not its best weights: best-112: model.safetensors" in lines[0]
+    assert "best-112 is not whole and is not used: model.safetensors has 5 bytes" in lines[1]
     assert names(run) == ["best-56", "checkpoint-56", "damaged-best-112"]
 
 
-def test_without_any_whole_checkpoint_training_begins_anew(tmp_path: Path) -> None:
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_any_usable_checkpoint_people_are_asked_and_nothing_is_changed(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
     save(run, 56, 56)
     save(run, 112, 56)
     shutil.rmtree(run.best(56))
+    (run.checkpoint(112) / "scheduler.pt").unlink()
+    run.checkpoint(168).mkdir()  # cut off, which alone would be no reason to ask
+    before = content(run.path)
+    for _ in range(2):
+        with pytest.raises(TrainingError) as caught:
+            resume(run)
+        assert str(caught.value) == (
+            f"no checkpoint in {run.path} can be used: checkpoint-112 is not whole: scheduler.pt is missing; checkpoint-56 is "
+            "whole, but not its best weights: best-56: is missing. Nothing was changed: put back what is missing or damaged, "
+            f"or delete {run.path} to begin anew"
+        )
+        assert content(run.path) == before
+
+
+def test_where_no_checkpoint_was_ever_finished_training_begins_anew(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    run.checkpoint(56).mkdir(parents=True)
+    write(run.checkpoint(56), STATE)
     step, lines = resume(run)
     assert step is None
-    assert lines[0] == "checkpoint-112 is whole, but not its best weights: best-56: is missing"
-    assert lines[-1] == "no whole checkpoint is left: training begins anew"
+    assert lines[-1] == "no checkpoint was ever finished: training begins anew"
     assert names(run) == []
 
 
-def test_of_several_damaged_ones_the_furthest_is_kept(tmp_path: Path) -> None:
-    """One folder of a kind, so that damage cannot fill the disk."""
+def test_damage_that_was_found_earlier_is_never_deleted_while_it_may_be_wanted(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
-    for folder in ("damaged-checkpoint-8", "damaged-best-8"):
-        (run.path / folder).mkdir(parents=True)
+    (run.path / "damaged-checkpoint-112").mkdir(parents=True)
     save(run, 56, 56)
     save(run, 112, 56)
-    for step in (56, 112):
-        (run.checkpoint(step) / "scheduler.pt").unlink()
+    (run.checkpoint(112) / "scheduler.pt").unlink()
     step, lines = resume(run)
-    assert step is None
-    assert lines[0] == "damaged-checkpoint-8, found damaged earlier, makes room and is deleted"
-    assert lines[1].startswith("checkpoint-112 is not whole and is not used: scheduler.pt is missing")
-    assert lines[2:] == [
-        "checkpoint-56 is not whole and is deleted (damaged-checkpoint-112 is kept): scheduler.pt is missing",
-        "no whole checkpoint is left: training begins anew",
-    ]
-    assert names(run) == ["damaged-best-8", "damaged-checkpoint-112"]
+    assert step == 56
+    assert names(run) == ["best-56", "checkpoint-56", "damaged-checkpoint-112", "damaged-checkpoint-112-2"]
     run.discard(said(lines))
     assert lines[-1] == (
-        "training is over, its checkpoints are deleted, with them damaged-best-8, damaged-checkpoint-112"
+        "training is over, its checkpoints are deleted, with them damaged-checkpoint-112, damaged-checkpoint-112-2"
     )
-    assert not run.path.exists()
+    assert not run.path.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["._model.safetensors", "adapter_config.json", "pytorch_model.bin", "modeling.py"])
+def test_a_stray_file_costs_no_checkpoint_and_is_not_loaded(tmp_path: Path, name: str) -> None:
+    """As a copy by SMB leaves one beside each file."""
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    progress = save(run, 112, 56)
+    for folder in (run.checkpoint(56), run.checkpoint(112), run.best(56)):
+        (folder / name).write_text("stray")
+    lines: list[str] = []
+    assert run.resume_point(said(lines)) == (run.checkpoint(112), progress)
+    assert names(run) == ["best-56", "checkpoint-112", "checkpoint-56"]
+    assert lines == [
+        f"{run.path / folder / name} was not written with it and is not loaded: renamed to {name}.foreign"
+        for folder in ("checkpoint-112", "best-56")
+    ]
+    assert not (run.best(56) / name).exists()
+
+
+def test_a_checkpoint_of_another_format_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    monkeypatch.setattr("tendril_assets.training.whole._FORMAT", 2)
+    save(run, 112, 56)
+    monkeypatch.undo()
+    before = content(run.path)
+    with pytest.raises(CheckpointMismatch, match=r"checkpoint-112 was written by another version.*format 2"):
+        resume(run)
+    assert content(run.path) == before
+
+
+def test_a_field_that_this_version_does_not_know_is_of_another_version(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    marker = json.loads((run.checkpoint(56) / MARKER).read_text())
+    marker["content"]["progress"]["unheard_of"] = 1
+    seal(run.checkpoint(56), marker["content"])
+    with pytest.raises(CheckpointMismatch, match=r"another version of this product.*unheard_of"):
+        resume(run)
+    assert names(run) == ["best-56", "checkpoint-56"]
+
+
+@pytest.mark.parametrize("unreadable", [MARKER, "optimizer.pt"])
+def test_a_disk_that_does_not_give_a_file_out_is_not_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unreadable: str
+) -> None:
+    run = run_folder(tmp_path)
+    save(run, 56, 56)
+    save(run, 112, 56)
+    before = content(run.path)
+    read_text, file_hash = Path.read_text, whole.file_hash
+
+    def failing(path: Path) -> None:
+        if path == run.checkpoint(112) / unreadable:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_text", lambda path, **how: failing(path) or read_text(path, **how))
+        broken.setattr(whole, "file_hash", lambda path: failing(path) or file_hash(path))
+        with pytest.raises(TrainingError, match=r"checkpoint-112 cannot be read: .*Input/output error"):
+            resume(run)
+    assert content(run.path) == before
 
 
 @pytest.mark.parametrize("other", [{"config": "e" * 64}, {"data": "e" * 64}])
@@ -173,6 +251,22 @@ def test_another_configuration_starts_its_own_folder(tmp_path: Path) -> None:
     save(run_folder(tmp_path), 56, 56)
     assert resume(run_folder(tmp_path, config="f" * 64)) == (None, [])
     assert resume(run_folder(tmp_path, data="f" * 64)) == (None, [])
+
+
+def test_a_run_that_ends_deletes_its_own_folder_and_tells_of_the_others(tmp_path: Path) -> None:
+    ours, theirs = run_folder(tmp_path), run_folder(tmp_path, config="f" * 64)
+    save(theirs, 56, 56)
+    save(theirs, 112, 56)
+    save(ours, 56, 56)
+    lines: list[str] = []
+    ours.discard(said(lines))
+    ours.tell_others(said(lines))
+    assert resume(theirs) == (112, [])
+    assert not ours.path.exists()
+    (line,) = lines
+    assert line.startswith(f"{theirs.path} holds a training of another recipe, model entry or other data, with a ")
+    assert "a checkpoint of step 112 (0.0 MB)" in line
+    assert line.endswith(f"rm -r {theirs.path}")
 
 
 def test_moved_folder_is_found_again(tmp_path: Path) -> None:
@@ -202,6 +296,19 @@ def test_another_number_of_processes_is_told(tmp_path: Path) -> None:
     step, lines = resume(run, processes=1)
     assert step == 56
     assert "was written by 2 process(es), this run has 1" in lines[0]
+
+
+def test_another_batch_is_told(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    run.batch = 4
+    save(run, 56, 56)
+    run.batch = 2
+    step, lines = resume(run)
+    assert step == 56
+    assert lines == [
+        "checkpoint-56 was written with batch 4, this run has 2: the steps hold the same rows, dropout draws differently from "
+        "here"
+    ]
 
 
 @pytest.mark.parametrize("missing", STATE)

@@ -2,13 +2,11 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,8 @@ from tendril_assets.training.checkpoints import RunFolder
 from tendril_assets.training.child import main
 from tendril_assets.training.events import Event
 from tendril_assets.training.fit import fit
-from tendril_assets.training.job import JOB_FILE, TrainingJob, data_hash, read_exchange
+from tendril_assets.training.job import JOB_FILE
+from tendril_assets_tests.training.scripted_fit import install
 from tendril_assets_tests.training.toy import said, toy_job
 
 CHILD = [sys.executable, "-m", "tendril_assets.training.child"]
@@ -34,37 +33,6 @@ def wait_until(condition: Callable[[], bool], seconds: float, process: subproces
         assert process.poll() is None, "the process ended before it could be looked at"
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.02)
-
-
-def long_job(folder: Path, encoder: Path) -> TrainingJob:
-    """44 examples in steps of 8 over 12 epochs: 72 steps, evaluated every 12."""
-    return toy_job(folder, encoder, max_epochs=12, evaluate_every=12, learning_rate=1e-3)
-
-
-@pytest.mark.usefixtures("one_thread")
-def test_killed_moved_and_resumed_gives_the_unbroken_curve(tmp_path: Path, encoder: Path) -> None:
-    job = long_job(tmp_path / "killed", encoder)
-    process = subprocess.Popen([*CHILD, str(job.write(tmp_path / JOB_FILE))], env=ENVIRONMENT, stderr=subprocess.PIPE)
-    run = RunFolder(job.folder, job.config_hash, data_hash(read_exchange(job.exchange)))
-    try:
-        wait_until(lambda: (run.checkpoint(24) / "complete.json").is_file(), 120, process)
-    finally:
-        process.kill()  # SIGKILL
-        process.communicate()
-    assert not (job.folder / "result.json").exists()
-    run.checkpoint(71).mkdir()  # as if it had been killed while it wrote
-
-    moved = tmp_path / "moved"
-    shutil.move(job.folder, moved)
-    lines: list[str] = []
-    resumed = fit(replace(job, folder=moved), said(lines))
-    assert any(line.startswith("resuming from checkpoint-") for line in lines)
-
-    unbroken = fit(replace(job, folder=tmp_path / "unbroken"), quiet)
-    assert [tuple(point) for point in resumed["curve"]] == [tuple(point) for point in unbroken["curve"]]
-    assert resumed["best_step"] == unbroken["best_step"]
-    assert resumed["weights_sha256"] == unbroken["weights_sha256"]
-    assert resumed["steps"] == 72
 
 
 def test_done_is_found_without_torch(tmp_path: Path, encoder: Path) -> None:
@@ -85,12 +53,16 @@ def test_done_is_found_without_torch(tmp_path: Path, encoder: Path) -> None:
     assert "nothing to do" in done.stderr
 
 
-def test_other_data_starts_afresh_and_sweeps_the_former_run(tmp_path: Path, encoder: Path) -> None:
+def test_other_data_starts_afresh_and_leaves_the_former_run_alone(tmp_path: Path, encoder: Path) -> None:
     job = toy_job(tmp_path, encoder, max_epochs=1, evaluate_every=6)
     former = RunFolder(job.folder, job.config_hash, "0" * 64)
     former.checkpoint(6).mkdir(parents=True)
-    fit(job, quiet)
-    assert not former.path.exists()
+    lines: list[str] = []
+    fit(job, said(lines))
+    assert former.checkpoint(6).exists()
+    assert [path.name for path in (job.folder / "runs").iterdir()] == [former.path.name]
+    told = [line for line in lines if line.endswith(f"rm -r {former.path}")]
+    assert len(told) == 2  # before it trains and once it has
 
 
 def test_errors_are_one_line_and_status_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +71,44 @@ def test_errors_are_one_line_and_status_1(tmp_path: Path, capfd: pytest.CaptureF
     assert main([str(path)]) == 1
     assert "TrainingError" in capfd.readouterr().err
     assert main([]) == 2
+
+
+@pytest.mark.parametrize(("group", "code", "waits"), [("none", 1, False), ("none", 0, True), ("", 1, True)])
+def test_one_of_several_leaves_at_once_after_an_error(group: str, code: int, waits: bool) -> None:
+    """A thread that does not end stands for a library that waits for the others at Python's end."""
+    program = (
+        "import threading, time\n"
+        "from tendril_assets.training.child import _leave\n"
+        "threading.Thread(target=lambda: (time.sleep(2), print('waited', flush=True))).start()\n"
+        f"_leave({code})"
+    )
+    told = {"TORCHELASTIC_RUN_ID": group, "RANK": "1"} if group else {}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT | told, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (code, "waited" if waits else "")
+
+
+def test_stopped_by_hand_it_says_where_it_will_go_on(tmp_path: Path) -> None:
+    """Foreign variables of a group neither make it wait for others nor let it train without the lock."""
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "config.json").write_text("{}")
+    (tmp_path / "base" / "model.safetensors").write_bytes(b"weights")
+    job = toy_job(tmp_path, tmp_path / "base")
+    foreign = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
+    environment = ENVIRONMENT | foreign | {"PYTHONPATH": install(tmp_path / "scripted"), "TOY_SCRIPT": "wait"}
+    command = [*CHILD, str(job.write(tmp_path / JOB_FILE))]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    note = job.folder / "pid.0"
+    try:
+        wait_until(lambda: note.is_file() and note.read_text() != "", 60, process)
+        process.terminate()
+        _, lines = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert lines.splitlines()[-1][9:] == "stopped at step 7 of 100. Run again: it resumes from step 4"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's parent-death signal is Linux only")

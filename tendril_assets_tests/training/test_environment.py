@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tendril_assets.training import environment
+from tendril_assets.training import environment, ranks
 from tendril_assets.training.environment import child_environment, usable_processors
 
 SECRETS = {
@@ -51,10 +51,44 @@ def test_secrets_stay_behind_and_the_rest_passes() -> None:
     assert KEPT.items() <= given.items()
 
 
+# What a scheduler, MPI, torchrun or accelerate exports, for another program than this.
+OF_A_GROUP = {
+    "RANK": "1",
+    "WORLD_SIZE": "4",
+    "LOCAL_RANK": "1",
+    "LOCAL_WORLD_SIZE": "4",
+    "MASTER_ADDR": "pod-0",
+    "MASTER_PORT": "29500",
+    "PMI_RANK": "1",
+    "OMPI_COMM_WORLD_SIZE": "4",
+    "MPI_LOCALRANKID": "1",
+    "MV2_COMM_WORLD_RANK": "1",
+    "ACCELERATE_MIXED_PRECISION": "bf16",
+    "TORCHELASTIC_RUN_ID": "none",
+}
+
+
+def test_no_word_of_other_processes_is_handed_on() -> None:
+    kept = {"RANKING": "1", "MY_WORLD_SIZE": "4", "IMPI": "x", "LOCAL_TIME": "y"}
+    given = child_environment(OF_A_GROUP | kept)
+    assert not OF_A_GROUP.keys() & given.keys()
+    assert kept.items() <= given.items()
+
+
+def test_only_torchrun_makes_a_process_one_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in OF_A_GROUP.items():
+        monkeypatch.setenv(name, value)
+    assert (ranks.announced_rank(), ranks.announced_size()) == (1, 4)
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID")
+    assert (ranks.announced_rank(), ranks.announced_size()) == (None, 1)
+
+
 def test_one_process_with_all_processors_is_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_allowed", lambda: 8)
     monkeypatch.setattr(environment, "_quota", lambda: None)
-    assert child_environment({}) == {"TOKENIZERS_PARALLELISM": "true"}
+    assert child_environment({}) == {"TOKENIZERS_PARALLELISM": "true", "OMP_WAIT_POLICY": "PASSIVE"}
+    for own in ({"OMP_WAIT_POLICY": "ACTIVE"}, {"GOMP_SPINCOUNT": "0"}):
+        assert child_environment(own) == {"TOKENIZERS_PARALLELISM": "true", **own}
     assert child_environment({}, processes=3)["OMP_NUM_THREADS"] == "2"
     assert child_environment({}, processes=20)["OMP_NUM_THREADS"] == "1"
     assert child_environment({"OMP_NUM_THREADS": "5"}, processes=2)["OMP_NUM_THREADS"] == "5"

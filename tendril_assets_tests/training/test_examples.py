@@ -15,6 +15,7 @@ from tendril_assets.training.examples import (
     build_examples,
     by_fate,
     exchange_set,
+    misgraded,
     text_columns,
     unaccounted,
     unequal_levels,
@@ -225,6 +226,7 @@ def test_examples_keep_every_rule(passages: list[tuple], leaked: set[str], rando
     pairs = judged_pairs(qrels, corpus, QUERIES, SPLITS, leaked, 2)
     assert unaccounted(table, pairs).is_empty()
     assert wrong_negatives(table, pairs, 3).is_empty()
+    assert misgraded(table, qrels, 2).is_empty()
     assert by_fate(table)["examples"].sum() == sum(g == 2 for g in training.values())
 
 
@@ -269,6 +271,37 @@ def test_negatives_that_break_the_rule_are_named(negatives: list[str], leaked: s
     table = TABLES["training_examples"].frame([("qa", "area", "g1", "p", negatives, True, None)])
     assert wrong_negatives(table, pairs, 3).rows() == [("qa", "p")]
     assert wrong_negatives(table.with_columns(used=False), pairs, 3).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("positive", "negatives", "named"),
+    [
+        ("p", ["n1", "n2", "n3"], []),
+        ("half", ["n1"], [("half", 1)]),  # below the positive grade
+        ("p", ["n1", "half"], [("half", 1)]),  # partly relevant
+        ("p", ["n1", "else"], [("else", None)]),  # judged for the other query alone
+        ("p", ["n1", "far"], [("far", None)]),  # irrelevant, but of another group
+        ("p", ["n1", "failed"], [("failed", None)]),  # no accepted grade at all
+        ("failed", ["p"], [("failed", None), ("p", 2)]),
+    ],
+)
+def test_grades_are_looked_up_in_the_judgments_themselves(positive: str, negatives: list[str], named: list) -> None:
+    qrels, _ = world(
+        ("p", "g1", "d1", {"qa": 2}),
+        *NEGATIVES,
+        ("half", "g1", "d1", {"qa": 1}),
+        ("else", "g1", "d1", {"qc": 0}),
+        ("far", "g3", "d9", {"qa": 0}),
+    )
+    table = TABLES["training_examples"].frame([("qa", "area", "g1", positive, negatives, True, None)])
+    assert misgraded(table, qrels, 2).select("passage_id", "score").rows() == named
+    assert misgraded(table.with_columns(used=False), qrels, 2).is_empty()
+
+
+def test_grade_one_may_be_a_positive_where_the_recipe_says_so() -> None:
+    qrels, _ = world(("half", "g1", "d1", {"qa": 1}), *NEGATIVES)
+    table = TABLES["training_examples"].frame([("qa", "area", "g1", "half", ["n1"], True, None)])
+    assert misgraded(table, qrels, 1).is_empty()
 
 
 VALIDATION = (

@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tendril_assets.errors import TrainingError
 from tendril_assets.training import fit as fit_module
 from tendril_assets.training.events import Event
 from tendril_assets.training.examples import text_columns
@@ -49,6 +48,10 @@ def test_the_best_step_is_the_argmax_of_the_curve(trained) -> None:
     assert result["best_value"] == max(values.values())
     assert result["base_value"] == values[0]
     assert result["best_value"] > result["base_value"]
+    # Loaded again, the kept weights give that value to the last bit.
+    assert (result["reproduced_value"], result["reproduced_on"]) == (result["best_value"], result["best_measured_on"])
+    for part in ("fp32 on CPU", "at most 2048 tokens a batch", "numpy "):
+        assert part in result["best_measured_on"]
 
 
 def test_balanced_is_the_mean_of_the_levels(trained) -> None:
@@ -106,17 +109,6 @@ def test_other_recipe_trains_again(trained, monkeypatch: pytest.MonkeyPatch) -> 
     assert fit(replace(job, seed=7), quiet) == {"trained": "again"}
 
 
-def test_weights_that_do_not_reproduce_the_best_value_are_refused(
-    tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = toy_job(tmp_path, encoder, evaluate_every=6, max_epochs=1)
-    load = fit_module.load_model
-    monkeypatch.setattr(fit_module, "load_model", lambda spec, _weights=None, **place: load(spec, **place))
-    with pytest.raises(TrainingError, match="when loaded again"):
-        fit(job, quiet)
-    assert not (job.folder / "result.json").exists()
-
-
 def test_inputs_over_the_maximum_length_are_counted(tmp_path: Path, encoder: Path) -> None:
     exchange = toy_exchange()
     long = pl.DataFrame([("long", "g1", " ".join(["w20"] * 500))], schema=exchange.corpus.columns, orient="row")
@@ -165,16 +157,6 @@ def test_last_short_step_is_divided_by_its_true_size(tmp_path: Path, encoder_wit
     ]
     expected = info_nce(embedded[0], embedded[1], embedded[2:], 20.0).sum().item()
     assert 4 * losses[1] + 3 * losses[2] == pytest.approx(expected, rel=1e-5)
-
-
-def test_splitting_a_batch_gives_the_same_training(tmp_path: Path, encoder_without_dropout: Path) -> None:
-    """8 at once and 2 x 4, without dropout: the same curve but for padding's rounding."""
-    curves = []
-    for batch in (8, 4):
-        job = toy_job(tmp_path / str(batch), encoder_without_dropout, max_epochs=1, learning_rate=1e-3)
-        job = replace(job, spec=job.spec.model_copy(update={"batch": batch}))
-        curves.append(list(curve(fit(job, quiet), "loss").values()))
-    assert curves[0] == pytest.approx(curves[1], rel=1e-3)
 
 
 def test_exchange_and_hash_are_untouched_by_training(trained) -> None:

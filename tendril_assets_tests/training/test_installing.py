@@ -1,5 +1,6 @@
 """The result is in place with its own weights, or there is none and the run can end again."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,9 +11,8 @@ import pytest
 
 from tendril_assets.errors import TrainingError
 from tendril_assets.training import installing
-from tendril_assets.training.events import Event
 from tendril_assets.training.installing import KEPT, RESULT, finished, install
-from tendril_assets.training.whole import MARKER
+from tendril_assets.training.whole import MARKER, seal
 
 CONFIG, DATA = "c" * 64, "d" * 64
 
@@ -22,7 +22,7 @@ def best_weights(folder: Path, text: str) -> Path:
     (folder / "1_Pooling").mkdir()
     (folder / "model.safetensors").write_text(text)
     (folder / "1_Pooling" / "config.json").write_text(f"config of {text}")
-    (folder / MARKER).write_text("{}")
+    seal(folder, {})
     return folder
 
 
@@ -30,41 +30,42 @@ def result(**more: object) -> dict:
     return {"config_hash": CONFIG, "data_hash": DATA, **more}
 
 
-def found(model: Path, config: str = CONFIG, data: str = DATA) -> tuple[dict | None, list[str]]:
-    lines: list[str] = []
-
-    def report(event: Event) -> None:
-        lines.append(str(event))
-
-    return finished(model, config, data, report), lines
+def found(model: Path, config: str = CONFIG, data: str = DATA) -> dict | None:
+    return finished(model, config, data)
 
 
 def test_installed_result_is_found_for_the_same_hashes_only(tmp_path: Path) -> None:
     stored = install(tmp_path / "m", best_weights(tmp_path / "b", "one"), result(best_step=56))
-    assert found(tmp_path / "m") == (stored, [])
-    assert found(tmp_path / "m", config="e" * 64) == (None, [])
-    assert found(tmp_path / "m", data="e" * 64) == (None, [])
+    assert found(tmp_path / "m") == stored
+    assert found(tmp_path / "m", config="e" * 64) is None
+    assert found(tmp_path / "m", data="e" * 64) is None
     assert not (tmp_path / "m" / KEPT / MARKER).exists()
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "1_Pooling/config.json"])
 @pytest.mark.parametrize("damage", ["changed", "deleted"])
-def test_damaged_result_is_no_result_and_is_told(tmp_path: Path, damage: str, name: str) -> None:
+def test_a_kept_file_that_was_changed_is_no_reason_to_train_for_another_day(
+    tmp_path: Path, damage: str, name: str
+) -> None:
     model = tmp_path / "m"
     install(model, best_weights(tmp_path / "b", "one"), result())
     path = model / KEPT / name
     path.unlink()
     if damage == "changed":
         path.write_text("other")
-    nothing, lines = found(model)
-    assert nothing is None
-    assert lines == [f"{path} is not as training left it: the model is trained again"]
+    with pytest.raises(TrainingError) as caught:
+        found(model)
+    assert str(caught.value) == (
+        f"{path} was changed or is gone since training left it: put back what training left, or delete {model / RESULT} to "
+        "train again"
+    )
+    assert found(model, config="e" * 64) is None  # another recipe is trained anyway
 
 
 def test_a_card_beside_the_weights_does_no_harm(tmp_path: Path) -> None:
     stored = install(tmp_path / "m", best_weights(tmp_path / "b", "one"), result())
     (tmp_path / "m" / KEPT / "README.md").write_text("card")
-    assert found(tmp_path / "m")[0] == stored
+    assert found(tmp_path / "m") == stored
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
@@ -78,7 +79,7 @@ def test_new_result_replaces_the_former_one(tmp_path: Path) -> None:
     model = tmp_path / "m"
     install(model, best_weights(tmp_path / "b1", "one"), result(best_step=56))
     stored = install(model, best_weights(tmp_path / "b2", "two"), result(best_step=112))
-    assert found(model)[0] == stored
+    assert found(model) == stored
     assert (model / KEPT / "model.safetensors").read_text() == "two"
     assert sorted(path.name for path in model.iterdir()) == [KEPT, RESULT]
 
@@ -97,7 +98,47 @@ def test_without_hard_links_files_are_copied(tmp_path: Path, monkeypatch: pytest
     best = best_weights(tmp_path / "b", "one")
     stored = install(tmp_path / "m", best, result())
     assert not (tmp_path / "m" / KEPT / "model.safetensors").samefile(best / "model.safetensors")
-    assert found(tmp_path / "m")[0] == stored
+    assert found(tmp_path / "m") == stored
+
+
+def test_only_what_was_written_is_installed(tmp_path: Path) -> None:
+    best = best_weights(tmp_path / "b", "one")
+    (best / "._model.safetensors").write_text("stray")
+    stored = install(tmp_path / "m", best, result())
+    assert set(stored["files"]) == {"model.safetensors", "1_Pooling/config.json"}
+    assert {path.name for path in (tmp_path / "m" / KEPT).rglob("*")} == {
+        "model.safetensors",
+        "1_Pooling",
+        "config.json",
+    }
+    # sha256 of b"one", by sha256sum
+    expected = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    assert stored["files"]["model.safetensors"] == stored["weights_sha256"] == expected
+
+
+@pytest.mark.parametrize("damage", ["two", None])
+def test_weights_of_other_bytes_are_not_installed(tmp_path: Path, damage: str | None) -> None:
+    stored = install(tmp_path / "m", best_weights(tmp_path / "b1", "one"), result(best_step=56))
+    best = best_weights(tmp_path / "b2", "1 2")
+    (best / "model.safetensors").unlink()
+    if damage:
+        (best / "model.safetensors").write_text(damage)
+    with pytest.raises(
+        TrainingError, match=r"b2 are not as they were written: .*model\.safetensors.*Nothing was installed"
+    ):
+        install(tmp_path / "m", best, result(best_step=112))
+    assert found(tmp_path / "m") == stored
+
+
+def test_whether_there_are_hard_links_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installing.has_links(tmp_path)
+
+    def no_links(*_paths: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(installing.os, "link", no_links)
+    assert not installing.has_links(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 KILLING = """
@@ -139,8 +180,7 @@ def test_killed_at_every_file_operation_of_installing(tmp_path: Path) -> None:
     outcomes = []
     for number in range(1, operations + 1):
         model = tmp_path / str(number) / "m"
-        present, lines = found(model)
-        assert lines == []
+        present = found(model)
         if present is None:
             outcomes.append("none")
             assert not (model / RESULT).exists()
@@ -148,7 +188,7 @@ def test_killed_at_every_file_operation_of_installing(tmp_path: Path) -> None:
             outcomes.append((model / KEPT / "model.safetensors").read_text())
             assert outcomes[-1] == {56: "one", 112: "two"}[present["best_step"]]
         stored = install(model, tmp_path / str(number) / "b2", result(best_step=112))
-        assert found(model)[0] == stored
+        assert found(model) == stored
         assert json.loads((model / RESULT).read_text())["best_step"] == 112
         assert sorted(path.name for path in model.iterdir()) == [KEPT, RESULT]
     changes = [b for a, b in zip(["", *outcomes], outcomes, strict=False) if a != b]

@@ -43,6 +43,10 @@ def test_config_hash_covers_recipe_model_and_seed_but_no_place(tmp_path: Path, b
     same = [
         replace(job, folder=tmp_path / "elsewhere", exchange={}),
         replace(job, model="other_name"),
+        *(
+            replace(job, spec=job.spec.model_copy(update={name: value}))
+            for name, value in (("batch", 2), ("processes", 2), ("encode_tokens", 64), ("gradient_checkpointing", True))
+        ),
         replace(job, spec=job.spec.model_copy(update={"licence": Licence.model_validate("CC-BY-4.0")})),
         replace(job, spec=job.spec.model_copy(update={"base": str(shutil.copytree(base, tmp_path / "moved"))})),
     ]

@@ -41,6 +41,11 @@ def test_each_pair_has_its_place() -> None:
     }
 
 
+def test_a_query_whose_only_positive_leaks_needs_no_negatives() -> None:
+    data = world(("p", "g1", "Holz", {"qa": 2}), ("n", "g1", "Beton", {"qa": 0}))
+    assert reasons(data, {"p"}) == {("qa", "p"): (True, "leak"), ("qa", "n"): (False, "no_positive")}
+
+
 def test_a_text_judged_relevant_is_no_negative_of_that_query() -> None:
     """n1 holds p's text and n2 that of the partly relevant one, in another writing; n3 that of another group's positive.
 

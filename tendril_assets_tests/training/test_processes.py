@@ -7,10 +7,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from tendril_assets.errors import TrainingError
+from tendril_assets.training import devices
 from tendril_assets.training import fit as fit_module
 from tendril_assets.training.events import Event
 from tendril_assets.training.fit import fit
@@ -122,10 +125,44 @@ def test_an_error_of_one_process_ends_the_others_with_its_name(trainings: dict[s
     assert "process 1 failed: MemoryError: no room for this" in first["text"]
 
 
+def announce(monkeypatch: pytest.MonkeyPatch, rank: int, size: int) -> None:
+    told = {"TORCHELASTIC_RUN_ID": "none", "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size}
+    for name, value in told.items():
+        monkeypatch.setenv(name, str(value))
+
+
+def test_on_gpus_each_process_has_its_own_and_objects_stay_off_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[object] = []
+    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(devices.torch.cuda, "set_device", chosen.append)
+    store = devices.dist.HashStore()
+    monkeypatch.setattr(devices.dist, "rendezvous", lambda *_, **__: iter([(store, 1, 2)]))
+    monkeypatch.setattr(devices.dist, "init_process_group", lambda backend, **_: chosen.append(backend))
+    monkeypatch.setattr(devices.dist, "destroy_process_group", lambda: chosen.append("destroyed"))
+    announce(monkeypatch, 1, 2)
+    with devices.process_group() as group:
+        assert group == devices.Group(1, 2, "cuda:1")
+    assert chosen == [1, "cpu:gloo,cuda:nccl", "destroyed"]
+    announce(monkeypatch, 2, 3)
+    with pytest.raises(TrainingError, match="process 3 of this machine finds 2 GPUs"), devices.process_group():
+        pass
+
+
+def test_objects_of_a_group_with_both_backends_go_over_the_processors() -> None:
+    """torch's own choice, for the backends that ``process_group`` names; NCCL itself needs a GPU."""
+    from torch.distributed import distributed_c10d
+
+    group = SimpleNamespace(_device_types=[torch.device("cuda"), torch.device("cpu")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed_c10d, "ProcessGroup", SimpleNamespace)
+        assert distributed_c10d._get_object_coll_device(group) == "cpu"
+
+
 def test_processes_that_do_not_divide_are_refused_before_torch_is_needed(
     tmp_path: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "3")
+    announce(monkeypatch, 0, 3)
     monkeypatch.setattr(fit_module, "_train", quiet)
     with pytest.raises(TrainingError, match="batch 2 on 3 processes does not divide the effective batch 8"):
         fit(shared_job(tmp_path, encoder), quiet)

@@ -3,8 +3,17 @@
 from types import SimpleNamespace
 
 import polars as pl
+import pytest
 
-from tendril_assets.training.record import EARLY_STOP, EPOCHS, input_counts, input_kinds, run_facts
+from tendril_assets.training.record import (
+    EARLY_STOP,
+    EPOCHS,
+    device_name,
+    input_counts,
+    input_kinds,
+    reproduction,
+    run_facts,
+)
 from tendril_assets_tests.training.toy import toy_exchange, toy_job
 
 
@@ -51,6 +60,14 @@ def test_without_prompts_a_text_that_is_both_counts_as_what_it_is_first(tmp_path
     assert sum(kind == "query" for kind in kinds.values()) == 2
 
 
+def test_a_gpu_is_named_by_its_maker(monkeypatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"Maker's {device}")
+    assert device_name(torch.device("cuda:1")) == "Maker's cuda:1"
+    assert device_name(torch.device("cpu")).startswith("CPU (")
+
+
 def test_facts_are_those_of_the_run(tmp_path) -> None:
     import torch
 
@@ -68,3 +85,29 @@ def test_facts_are_those_of_the_run(tmp_path) -> None:
     # 44 examples in batches of 8, two epochs: 12 steps.
     assert facts["stop_reason"] == EPOCHS
     assert run_facts(job, model, steps=8, **told)["stop_reason"] == EARLY_STOP
+
+
+@pytest.mark.parametrize(
+    ("device", "elsewhere", "queries", "apart", "allowed", "holds"),
+    [
+        ("CPU (x86_64)", False, 10, 0.0, 1e-6, True),
+        ("CPU (x86_64)", False, 10, 2e-6, 1e-6, False),
+        ("CPU (x86_64)", True, 200, 4e-3, 5e-3, True),
+        ("NVIDIA H200", False, 200, 6e-3, 5e-3, False),
+        # one query of ten changes its first two places: 1 - 1/1.58496 = 0.36907 of its nDCG
+        ("NVIDIA H200", False, 10, 0.036, 0.036907, True),
+    ],
+)
+def test_kept_weights_may_differ_by_what_rounding_explains(
+    device: str, elsewhere: bool, queries: int, apart: float, allowed: float, holds: bool
+) -> None:
+    result = {
+        "best_value": 0.8,
+        "reproduced_value": 0.8 - apart,
+        "best_measured_on": "here",
+        "reproduced_on": "there" if elsewhere else "here",
+        "device": device,
+    }
+    found = reproduction(result, {"area": {"queries": 500}, "criterion": {"queries": queries}})
+    assert (found.allowed, found.holds) == (pytest.approx(allowed, rel=1e-4), holds)
+    assert found.is_exact == (device.startswith("CPU") and not elsewhere)

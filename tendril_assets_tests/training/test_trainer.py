@@ -27,6 +27,8 @@ from tendril_assets.training.fit import fit
 from tendril_assets.training.job import TrainingJob, read_exchange
 from tendril_assets.training.trainer import (
     OwnNegativesTrainer,
+    Training,
+    gains_no_more,
     own_trainer,
     training_arguments,
 )
@@ -56,7 +58,7 @@ def built(job: TrainingJob) -> OwnNegativesTrainer:
     run = RunFolder(job.folder, job.config_hash, "d" * 64)
     evaluator = BalancedEvaluator(Validation(exchange, job.subsets), job, bf16=False, group=ALONE)
     progress = Progress(run.config_hash, run.data_hash)
-    return own_trainer(model, job, exchange, evaluator, run, progress, bf16=False, group=ALONE)
+    return own_trainer(Training(model, job, exchange, evaluator, run, progress, False, ALONE))
 
 
 class FirstStep(TrainerCallback):
@@ -279,7 +281,7 @@ def test_early_stop_ends_at_an_evaluation_and_stays_ended(
     monkeypatch.setattr(fit_module, "install", install)
     lines: list[str] = []
     result = fit(job, said(lines))
-    assert "resuming from checkpoint-4" in lines
+    assert any("from the checkpoint of step 4" in line for line in lines)
     assert not [line for line in lines if "loss" in line]
     assert list(curve(result, BALANCED)) == [0, 2, 4]
     assert list(curve(result, "loss")) == [1, 2, 3, 4]
@@ -313,3 +315,26 @@ def test_precision(
     assert found is bf16
     assert (said is None) is (why_not is None)
     assert said is None or said in why_not
+
+
+@pytest.mark.parametrize(
+    ("values", "patience", "min_gain", "stops"),
+    [
+        ([0.5], 1, 0.0, False),  # the base alone
+        ([0.5, 0.6], 1, 0.0, False),
+        ([0.5, 0.5], 1, 0.0, True),  # an equal value is no gain
+        ([0.5, 0.4], 2, 0.0, False),
+        ([0.5, 0.4, 0.45], 2, 0.0, True),
+        ([0.5, 0.4, 0.6, 0.55], 2, 0.0, False),  # a gain in between starts the count again
+        ([0.5, 0.4, 0.6, 0.55, 0.6], 2, 0.0, True),
+        ([0.5, 0.505, 0.51], 2, 0.01, True),  # gains too small, twice
+        ([0.5, 0.505, 0.52], 2, 0.01, False),  # 0.015 over the best so far
+        ([], 1, 0.0, False),
+    ],
+)
+def test_early_stop_rule(values: list[float], patience: int, min_gain: float, stops: bool) -> None:
+    assert gains_no_more(values, EarlyStop(patience=patience, min_gain=min_gain)) is stops
+
+
+def test_without_a_rule_every_epoch_is_trained() -> None:
+    assert not gains_no_more([0.5, 0.1, 0.1, 0.1], None)

@@ -159,7 +159,7 @@ def test_code_of_its_own_goes_along_and_needs_trust(trained) -> None:
     untrusting = spec.model_copy(update={"trust_remote_code": False})
     with pytest.raises(
         TendrilError,
-        match=r"needs code that came with it \(modeling_two_way\.TwoWayConfig, .*set trust_remote_code: true",
+        match=r"comes with code of its own \(modeling_two_way\.TwoWayConfig, .*set trust_remote_code: true",
     ):
         load_model(untrusting, kept, "cpu")
 

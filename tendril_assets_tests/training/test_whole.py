@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.training.whole import MARKER, NotWhole, read_marker, seal, verify
+from tendril_assets.errors import CheckpointMismatch
+from tendril_assets.training.whole import MARKER, NotWhole, read_marker, seal, set_foreign_aside, verify
 
 CONTENT = {"progress": {"step": 56, "value": 1 / 3}, "text": "grün"}
 
@@ -58,8 +59,6 @@ def test_what_was_sealed_comes_back(tmp_path: Path) -> None:
         (lambda f: (f / "optimizer.pt").write_bytes(b""), "optimizer.pt has 0 bytes, 7 were written"),
         (lambda f: flip(f / "model.safetensors", 12345), "model.safetensors has other bytes"),
         (lambda f: shutil.rmtree(f / "1_Pooling"), "1_Pooling/config.json is missing"),
-        (lambda f: (f / "training_args.bin").write_bytes(b"x"), "training_args.bin was not written with it"),
-        (lambda f: (f / "1_Pooling" / "model.py").write_text("x"), "1_Pooling/model.py was not written with it"),
         (lambda f: (f / MARKER).unlink(), "complete.json is missing"),
         (lambda f: (f / MARKER).write_bytes(b"\xff\x00"), "complete.json cannot be read"),
         (lambda f: (f / MARKER).write_text("[]"), "complete.json is not as it was written"),
@@ -75,11 +74,17 @@ def test_damage_is_named(tmp_path: Path, damage: Callable[[Path], object], said:
     assert said in fault(folder)
 
 
-def test_a_file_that_no_loader_reads_does_no_harm(tmp_path: Path) -> None:
+def test_files_that_are_not_listed_do_no_harm_and_those_a_loader_might_read_are_renamed(tmp_path: Path) -> None:
     folder = sealed(tmp_path / "checkpoint")
-    (folder / "notes.txt").write_text("looks good")
-    (folder / ".DS_Store").write_bytes(b"")
-    verify(folder, read_marker(folder)[1])
+    for name in ("notes.txt", ".DS_Store", "training_args.bin", "1_Pooling/model.py", "._model.safetensors"):
+        (folder / name).write_text("x")
+    files = read_marker(folder)[1]
+    verify(folder, files)
+    assert set_foreign_aside(folder, files) == ["._model.safetensors", "1_Pooling/model.py", "training_args.bin"]
+    assert (folder / "1_Pooling" / "model.py.foreign").read_text() == "x"
+    assert (folder / "notes.txt").exists()
+    assert set_foreign_aside(folder, files) == []
+    verify(folder, files)
 
 
 def test_only_a_folder_without_marker_was_cut_off(tmp_path: Path) -> None:
@@ -100,7 +105,7 @@ def test_another_format_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tendril_assets.training.whole._FORMAT", 2)
     seal(folder, {})
     monkeypatch.undo()
-    with pytest.raises(NotWhole, match="format 2, this version reads 1"):
+    with pytest.raises(CheckpointMismatch, match="format 2, this version reads 1"):
         read_marker(folder)
 
 

@@ -47,7 +47,7 @@ def _break(fault: str, rank: int) -> None:
 def _work(path: str, fault: str, rank: int, port: int, answer: Connection) -> None:
     ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": SIZE, "LOCAL_WORLD_SIZE": SIZE}
     os.environ.update({name: str(value) for name, value in ranks.items()})
-    os.environ.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
+    os.environ.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "together"})
     _break(fault, rank)
 
     def report(event: Event) -> None:
