@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
+from accelerate.state import AcceleratorState
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
@@ -199,8 +200,11 @@ def test_one_text_that_does_not_fit_is_one_error(models: dict, monkeypatch) -> N
         embedded(BatchedModel(models["snowflake"], 100_000), TEXTS)
 
 
-def test_bf16_is_the_computation_of_a_model_in_training(models: dict, tmp_path: Path) -> None:
+def test_bf16_is_the_computation_of_a_model_in_training(models: dict, tmp_path: Path, monkeypatch) -> None:
     """Accelerate wraps the model of a bf16 training in autocast; loaded again it is bare. Both give the same vectors."""
+    # Accelerate keeps one precision per process, and other tests of this process train in another one.
+    for state in (AcceleratorState, PartialState):
+        monkeypatch.setattr(state, "_shared_state", {})
     bare = models["snowflake"]
     saved = tmp_path / "kept"
     bare.save_pretrained(str(saved), create_model_card=False)
