@@ -61,7 +61,8 @@ def test_card_of_a_published_model(tmp_path: Path) -> None:
         # 33 groups, 198 pairs, 12 left out: the toy's system_scores.
         "Test collection: `Maker/Toy` (declared revision `15eef0bc`), 33 projects, 198 pairs of query and project with a "
         "relevant passage; 12 without one left out (hash of what is ranked `eeeeeeeeeeeeeeee`). Each query ranks the "
-        "passages of its own project. Scores are macro means over projects; 95 % intervals come from 10,000 bootstrap resamples of projects.",
+        "passages of its own project. "
+        "Scores are macro means over projects; 95 % intervals come from 10,000 bootstrap resamples of projects.",
         "| Model | nDCG@10 | Recall@10 | Recall@100 | MRR@10 | P@10 |",
         # P@10's p is 0.12, that of the other four 0.0004.
         "Against the base model: +0.095 nDCG@10 [+0.065, +0.130] in a two-sided paired bootstrap over projects. After Holm's "
