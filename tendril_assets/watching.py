@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -33,6 +34,7 @@ from tendril_assets.tables import TABLES
 from tendril_assets.training import display
 from tendril_assets.training.standing import Standing as Training
 from tendril_assets.training.standing import read_standings as read_trainings
+from tendril_assets.training.standing import unread_standings as unread_trainings
 
 # Longest wait for the warehouse: what is asked for is a look, not a place in the queue.
 WAIT_S = 3.0
@@ -90,6 +92,7 @@ def read_status(settings: Settings, collection: str) -> Status:
     )
     requests = {} if entries is None else _requests(settings, collection, entries, unread)
     tables = _of(lambda: _tables(settings, collection), unread)
+    unread += unread_trainings(_models(settings, collection))
     return Status(
         collection,
         str(settings.home),
@@ -117,7 +120,11 @@ def _standings(settings: Settings, collection: str) -> list[Standing]:
 
 
 def _trainings(settings: Settings, collection: str) -> list[Training]:
-    return read_trainings(Artifacts(root=str(settings.artifacts)).folder(collection, "models"))
+    return read_trainings(_models(settings, collection))
+
+
+def _models(settings: Settings, collection: str) -> Path:
+    return Artifacts(root=str(settings.artifacts)).folder(collection, "models")
 
 
 def _tables(settings: Settings, collection: str) -> dict[str, int] | None:

@@ -10,10 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTHING_COLLECTED = 5  # pytest's exit code
+SECOND_CHAIN = ("benchmarks", "training", "evaluation", "release")
 
 
 def steps() -> list[tuple[str, list[str]]]:
@@ -32,30 +34,44 @@ def steps() -> list[tuple[str, list[str]]]:
 
 
 def run_tests(pytest_arguments: list[str], environment: dict[str, str], scratch: Path) -> int:
-    """The tests of the demo mostly wait for processes of their own, so they run beside all others; told one by one.
+    """Two chains of pytest runs beside each other; the second is told once it is over.
 
-    Where the arguments choose by a marker themselves, that is the choice.
+    The tests of the demo mostly wait for processes of their own. Where nothing is chosen, the tests that compute come
+    after them, so that both chains take about as long. Where the arguments choose by a marker themselves, that is the
+    choice.
     """
-    chosen = any(argument.startswith("-m") for argument in pytest_arguments)
-    parts = [[]] if chosen else [["-m", "not demo"], ["-m", "demo"]]
-    running = []
-    for number, part in enumerate(parts):
-        (home := scratch / str(number)).mkdir()
-        told = (scratch / f"{number}.log").open("w+b") if number else None
-        command = [sys.executable, "-m", "pytest", *part, *pytest_arguments]
-        child = subprocess.Popen(
-            command, cwd=ROOT, env={**environment, "TENDRIL_HOME": str(home)}, stdout=told, stderr=told
-        )
-        running.append((child, told))
-    codes = []
-    for child, told in running:
-        codes.append(child.wait())
-        if told:
-            told.seek(0)
-            print(told.read().decode(errors="replace"), flush=True)
-            told.close()
+    others, demo = ["-m", "not demo"], ["-m", "demo"]
+    if any(argument.startswith("-m") for argument in pytest_arguments):
+        chains = [[pytest_arguments]]
+    elif pytest_arguments:
+        chains = [[[*others, *pytest_arguments]], [[*demo, *pytest_arguments]]]
+    else:
+        folders = [str(ROOT / "tendril_assets_tests" / name) for name in SECOND_CHAIN]
+        chains = [[[*others, *(f"--ignore={folder}" for folder in folders)]], [demo, [*others, *folders]]]
+    with ThreadPoolExecutor(len(chains)) as both:
+        runs = [
+            both.submit(run_chain, chain, environment, scratch / str(number), to_file=number > 0)
+            for number, chain in enumerate(chains)
+        ]
+        codes = [code for run in runs for code in run.result()]
     failed = [code for code in codes if code not in (0, NOTHING_COLLECTED)]
     return failed[0] if failed else min(codes)
+
+
+def run_chain(chain: list[list[str]], environment: dict[str, str], scratch: Path, *, to_file: bool) -> list[int]:
+    """Exit codes of pytest with each of the argument lists, one after the other."""
+    codes = []
+    for number, arguments in enumerate(chain):
+        (home := scratch / str(number)).mkdir(parents=True)
+        command = [sys.executable, "-m", "pytest", *arguments]
+        own = {**environment, "TENDRIL_HOME": str(home)}
+        if not to_file:
+            codes.append(subprocess.run(command, cwd=ROOT, env=own).returncode)
+            continue
+        done = subprocess.run(command, cwd=ROOT, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        codes.append(done.returncode)
+        print(f"\n--- pytest {' '.join(arguments)}\n{done.stdout.decode(errors='replace')}", flush=True)
+    return codes
 
 
 def timed(name: str, step: Callable[[], int]) -> bool:
@@ -71,7 +87,7 @@ def main() -> int:
     scratch = tempfile.mkdtemp(prefix="tendril-gate-")
     # One thread per library: two cores are shared by the tests' own processes.
     environment = {**os.environ, "TENDRIL_HOME": scratch, "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
-    environment.setdefault("OMP_NUM_THREADS", "2")
+    environment.setdefault("OMP_NUM_THREADS", "1")
     environment.pop("DAGSTER_HOME", None)
     failed: list[str] = []
     try:

@@ -262,6 +262,16 @@ def test_costs_are_never_shown_with_an_exponent(settings: Settings) -> None:
     assert "ledger, drift: 1 requests answered, 0 failed, 0.000000100 USD named" in shown(settings)
 
 
+@pytest.mark.parametrize("text", ['{"v": 99}', "", "[]", None])
+def test_a_training_whose_progress_cannot_be_read_is_named(settings: Settings, text: str | None) -> None:
+    path = Artifacts(root=str(settings.artifacts)).folder(DEFAULT_COLLECTION, "models") / "mini" / "progress.json"
+    path.parent.mkdir(parents=True)
+    path.mkdir() if text is None else path.write_text(text)
+    assert f"not shown: {path} cannot be read (" in shown(settings)
+    (told,) = watching.read_status(settings, DEFAULT_COLLECTION).to_json()["unread"]
+    assert told.endswith("how the training of mini stands is not known")
+
+
 def test_watching_as_json_where_no_step_has_asked_says_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
     watching.watch_steps(settings, DEFAULT_COLLECTION, Console(), as_json=True)

@@ -85,7 +85,7 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
         job = training_job(spec, artifacts, model)
         watch = TrainingWatch(context)
         # The process would find it too; but to start one takes longer than to look.
-        present = data_hash(read_exchange(job.exchange))
+        present = data_hash(read_exchange(job.exchange, job.recipe.n_negatives))
         result = finished(job.folder, job.config_hash, present)
         reused = result is not None
         if result is not None:

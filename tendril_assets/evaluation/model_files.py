@@ -7,7 +7,7 @@ imports torch.
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tendril_assets.errors import TendrilError
 from tendril_assets.files import file_hash
@@ -18,8 +18,12 @@ MODULES = "modules.json"
 _CODE_MAPS = ("config.json", "tokenizer_config.json", "processor_config.json")
 # What loading asks a repository's own code for. Heads for other tasks may be mapped too and are never loaded.
 _LOADED = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoProcessor")
+# Any of them, or a vocab.json with its merges.txt. Without one the library makes a tokenizer that knows no word.
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "*.model", "*.tiktoken", "whitespacetokenizer_config.json")
 _PICKLES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 _LIBRARY = "sentence_transformers."
+_JSON: dict[type, str] = {dict: "object", list: "array"}
+T = TypeVar("T", dict, list)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -71,8 +75,8 @@ def check_folder(folder: Path, name: str, *, runs_code: bool, native_code: bool 
 
     ``name`` says in errors which model it is; ``runs_code``: the specification trusts the code that came with it;
     ``native_code``: the specification says that the library's own class does as well.
-    Raises TendrilError for a folder that is missing or not complete, pickled weights, own code that is neither trusted nor
-    declared needless, and code from another repository, which no revision of this one pins.
+    Raises TendrilError for a folder that is missing, not complete or not a model's, pickled weights, own code that is
+    neither trusted nor declared needless, and code from another repository, which no revision of this one pins.
     """
     if not folder.is_dir():
         raise TendrilError(f"base model {name!r}: there is no folder {folder}")
@@ -81,6 +85,18 @@ def check_folder(folder: Path, name: str, *, runs_code: bool, native_code: bool 
         raise TendrilError(f"{name}: {folder} lacks {', '.join(missing)}: fetch or copy the model again, whole")
     _refuse_pickles(folder, name, has_weights=bool(files))
     _check_code(folder, name, runs_code=runs_code, native_code=native_code)
+    if not runs_code:  # code of its own may read files of its own
+        _check_tokenizer(folder, name)
+
+
+def _check_tokenizer(folder: Path, name: str) -> None:
+    places = dict.fromkeys((folder, folder / _module_paths(folder)[0]))
+    has_merges = any((place / "vocab.json").is_file() and (place / "merges.txt").is_file() for place in places)
+    if not has_merges and not any(next(place.glob(kind), None) for place in places for kind in _TOKENIZERS):
+        raise TendrilError(
+            f"{name}: {folder} has no tokenizer (tokenizer.json, or a vocabulary such as vocab.txt): the copy or download is "
+            "not complete, and the model would read no word; fetch or copy the model again, whole"
+        )
 
 
 def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
@@ -109,7 +125,7 @@ def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
 def _check_code(folder: Path, name: str, *, runs_code: bool, native_code: bool) -> None:
     """An untrusted ``auto_map`` is passed over in silence where the library knows the ``model_type``: its own class is
     loaded then, which may compute something else (a decoder made to read in both directions reads in one)."""
-    kinds = {module.get("type", _LIBRARY) for module in _modules(folder)}
+    kinds = {str(module.get("type", _LIBRARY)) for module in _modules(folder)}
     foreign = sorted(kind for kind in kinds if not kind.startswith(_LIBRARY))
     places = dict.fromkeys((folder, folder / _module_paths(folder)[0]))
     mapped = sorted({reference for place in places for file in _CODE_MAPS for reference in _auto_map(place / file)})
@@ -134,7 +150,7 @@ def _check_code(folder: Path, name: str, *, runs_code: bool, native_code: bool) 
 def _auto_map(path: Path) -> list[str]:
     if not path.is_file():
         return []
-    mapped = _read(path).get("auto_map") or {}
+    mapped = _read(path, dict).get("auto_map") or {}
     # A tokenizer's own file may name its classes alone: [slow, fast].
     named = [mapped.get(kind) for kind in _LOADED] if isinstance(mapped, dict) else [mapped]
     classes = [c for entry in named for c in (entry if isinstance(entry, list) else [entry])]
@@ -142,23 +158,30 @@ def _auto_map(path: Path) -> list[str]:
 
 
 def _module_paths(folder: Path) -> list[str]:
-    return [module.get("path", "") for module in _modules(folder)] or [""]
+    return [str(module.get("path", "")) for module in _modules(folder)] or [""]
 
 
 def _modules(folder: Path) -> list[dict[str, Any]]:
     path = folder / MODULES
-    return _read(path) if path.is_file() else []
+    modules = _read(path, list) if path.is_file() else []
+    if not all(isinstance(module, dict) for module in modules):
+        raise TendrilError(f"{path} does not list modules: fetch or copy the model again, whole")
+    return modules
 
 
 def _shards(index: Path) -> list[str]:
-    names = sorted(set(_read(index).get("weight_map", {}).values()))
+    mapped = _read(index, dict).get("weight_map")
+    names = sorted({str(name) for name in mapped.values()}) if isinstance(mapped, dict) else []
     if not names or any(Path(name).name != name or not name.endswith(".safetensors") for name in names):
         raise TendrilError(f"{index} names {names[:3] or 'no shard'}: shards are safetensors files in the same folder")
     return names
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, kind: type[T]) -> T:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise TendrilError(f"{path} is not JSON ({error}): fetch or copy the model again, whole") from error
+    if not isinstance(found, kind):
+        raise TendrilError(f"{path} holds no JSON {_JSON[kind]}: fetch or copy the model again, whole")
+    return found

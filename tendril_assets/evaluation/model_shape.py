@@ -2,7 +2,8 @@
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,45 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 from torch import nn
+from transformers import PreTrainedModel
 
 from tendril_assets.errors import TendrilError
 from tendril_assets.spec import ModelSpec
+
+_NAMED = 5
+
+
+@contextmanager
+def all_weights_read(base: str, folder: Path) -> Generator[None]:
+    """Raises TendrilError where a model loaded in the block has weights that its files lack, or hold in another shape.
+
+    The library fills them with random values and only logs it. sentence-transformers does not pass its account of it on
+    (``output_loading_info``), so it is asked for here, on its way. A pooler's weights are never used, and heads for other
+    tasks may be left over.
+    """
+    original = PreTrainedModel.__dict__["from_pretrained"]
+    lacking: list[str] = []
+
+    def from_pretrained(cls: type[PreTrainedModel], *arguments: Any, **named: Any) -> Any:
+        named |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
+        model, info = original.__func__(cls, *arguments, **named)
+        lacking.extend(sorted(info["missing_keys"]))
+        lacking.extend(
+            f"{key} ({list(found)} instead of {list(wanted)})" for key, found, wanted in sorted(info["mismatched_keys"])
+        )
+        return model
+
+    PreTrainedModel.from_pretrained = classmethod(from_pretrained)  # ty: ignore[invalid-assignment]
+    try:
+        yield
+    finally:
+        PreTrainedModel.from_pretrained = original
+    if lacking := [key for key in lacking if "pooler" not in key.split(".")]:
+        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
+        raise TendrilError(
+            f"the files of {base} in {folder} do not hold all weights of the model: {', '.join(lacking[:_NAMED])}{more} would "
+            "be random values. Fetch or copy the model again, whole"
+        )
 
 
 def default_modules(folder: Path, spec: ModelSpec, arguments: dict[str, Any]) -> list[nn.Module]:

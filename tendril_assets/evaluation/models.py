@@ -135,39 +135,48 @@ def load_model(spec: ModelSpec, weights: Path | None = None, device: str | None 
     Its prompts, maximum length, width and pooling are the specification's; its embeddings have length 1; saved, it is all
     that for whoever loads it. ``weights`` is the folder of a fine-tuned model; without it the base is loaded. Only
     safetensors are read, and nothing is asked of the network. Raises TendrilError as ``model_source`` does, for a model
-    that cannot be loaded, and where the model pools, measures or limits otherwise than the specification says.
+    that cannot be loaded or whose files lack weights, and where the model pools, measures or limits otherwise than
+    the specification says.
     """
     if weights is not None:
         check_folder(weights, str(weights), runs_code=spec.trust_remote_code, native_code=spec.native_code)
     folder = weights or model_source(spec)
 
     import torch
+    from huggingface_hub.errors import StrictDataclassError
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
-    from tendril_assets.evaluation.model_shape import default_modules, fit_to
+    from tendril_assets.evaluation.model_shape import all_weights_read, default_modules, fit_to
 
     # Loading is over in a moment; its bar would be drawn over the run's own progress.
     transformers_logging.disable_progress_bar()
     arguments = {"dtype": torch.float32, "use_safetensors": True}
     try:
-        if (folder / MODULES).is_file():
-            model = SentenceTransformer(
-                str(folder),
-                device=device,
-                local_files_only=True,
-                trust_remote_code=spec.trust_remote_code,
-                model_kwargs=arguments,
-            )
-        else:
-            model = SentenceTransformer(
-                modules=default_modules(folder, spec, arguments),
-                device=device,
-                trust_remote_code=spec.trust_remote_code,
-            )
+        with all_weights_read(spec.base, folder):
+            if (folder / MODULES).is_file():
+                model = SentenceTransformer(
+                    str(folder),
+                    device=device,
+                    local_files_only=True,
+                    trust_remote_code=spec.trust_remote_code,
+                    model_kwargs=arguments,
+                )
+            else:
+                model = SentenceTransformer(
+                    modules=default_modules(folder, spec, arguments),
+                    device=device,
+                    trust_remote_code=spec.trust_remote_code,
+                )
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise TendrilError(f"{spec.base} cannot be loaded from {folder}: {error}") from error
+    except (AttributeError, TypeError, LookupError, StrictDataclassError, RuntimeError) as error:
+        # What a missing or malformed file of the folder comes to. Of RuntimeError torch's words for weights that do not fit.
+        if isinstance(error, RuntimeError) and "state_dict" not in str(error):
+            raise
+        told = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise TendrilError(f"{spec.base} cannot be loaded from {folder}: {told}") from error
     fit_to(model, spec)
     return model
 

@@ -87,7 +87,12 @@ def _usage(known: CardModel, inputs: ModelInputs) -> str:
     release, entry = inputs.spec.release, known.entry
     example = release.example
     query, passage = (example.query, example.passage) if example else ("...", "...")
-    name = json.dumps(release.hub_id(release.published_model(known.name).name))
+    published = release.published_model(known.name).name
+    # Without an owner the hub has no such id: the folder is named, as seen from TENDRIL_HOME.
+    place = (
+        release.hub_id(published) if release.organisation else f"release/{inputs.spec.collection}/models/{published}"
+    )
+    name = json.dumps(place)
     options = ", trust_remote_code=True" if entry.trust_remote_code else ""
     code = (
         "```python\nfrom sentence_transformers import SentenceTransformer\n\n"

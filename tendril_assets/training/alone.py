@@ -26,9 +26,15 @@ def alone(model_folder: Path, wait_s: float | None = None) -> Generator[None, No
 
     Raises:
         FolderInUse: another process trains there; names it, its machine and its start.
-        TrainingError: the file system has no locks.
+        TrainingError: the file system has no locks, or something of another kind lies in the folder's or the lock's place.
     """
+    if model_folder.exists() and not model_folder.is_dir():
+        raise TrainingError(f"{model_folder} is no folder: move it away and start again; nothing was changed")
     model_folder.mkdir(parents=True, exist_ok=True)
+    if (model_folder / LOCK_FILE).is_dir():
+        raise TrainingError(
+            f"{model_folder / LOCK_FILE} is a folder: move it away and start again; nothing was changed"
+        )
     descriptor = os.open(model_folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _lock(descriptor, model_folder, time.monotonic() + (_WAIT_S if wait_s is None else wait_s))

@@ -25,14 +25,14 @@ import contextlib
 import re
 import shutil
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from tendril_assets.errors import CheckpointMismatch, TrainingError
 from tendril_assets.evaluation.model_files import WEIGHTS, weight_files
 from tendril_assets.training.disk import DiskNeed, megabytes, saving
 from tendril_assets.training.events import Note, Report
-from tendril_assets.training.whole import FOREIGN, NotWhole, read_marker, seal, set_foreign_aside, verify
+from tendril_assets.training.whole import FOREIGN, MARKER, NotWhole, read_marker, seal, set_foreign_aside, verify
 
 _CHECKPOINT = "checkpoint-"
 _BEST = "best-"
@@ -94,6 +94,17 @@ class RunFolder:
     def best(self, step: int) -> Path:
         return self.path / f"{_BEST}{step}"
 
+    def misplaced(self) -> list[str]:
+        """What lies in the place of the run's folders and is none, as parts of a sentence."""
+        numbered = [
+            path
+            for prefix in (_CHECKPOINT, _BEST)
+            for path in self.path.glob(f"{prefix}*")
+            if _is_numbered(path, prefix)
+        ]
+        ours = [self.path.parent, self.path, *sorted(numbered)]
+        return [f"{path} is no folder" for path in ours if path.exists() and not path.is_dir()]
+
     def resume_point(self, report: Report, processes: int = 1) -> tuple[Path, Progress] | None:
         """The furthest checkpoint that is whole and whose best weights are, or None where no step was ever saved whole.
 
@@ -106,9 +117,11 @@ class RunFolder:
                 what dropout draws; that is told, and so is another batch.
 
         Raises:
-            CheckpointMismatch: a marker names another configuration or other data, or another version wrote it.
-            TrainingError: there are checkpoints, and none that was not cut off can be used. Nothing was changed; what to
-                do with them is for people to say. Also for a folder that cannot be read.
+            CheckpointMismatch: a marker names another configuration, other data or another step than its folder, or
+                another version wrote it.
+            TrainingError: there are checkpoints, and none that was not cut off can be used; or several have no marker,
+                where training leaves one at most. Nothing was changed; what to do with them is for people to say. Also
+                for a folder that cannot be read.
         """
         found: tuple[Path, Progress] | None = None
         faults: dict[Path, NotWhole] = {}  # checkpoints and best weights
@@ -140,6 +153,13 @@ class RunFolder:
                 f"no checkpoint in {self.path} can be used: {told}. Nothing was changed: put back what is missing or damaged, "
                 f"or delete {self.path} to begin anew"
             )
+        unmarked = sorted(folder.name for folder, fault in faults.items() if fault.cut_off)
+        if found is None and len(unmarked) > 1:
+            raise TrainingError(
+                f"{', '.join(unmarked)} in {self.path} have no {MARKER}. Training leaves one such folder at most: did a copy "
+                f"leave it out? Nothing was changed: put it back, or delete {self.path} to begin anew"
+            )
+        keep = self._worth_keeping(found)  # reads markers: what they say against is said before anything is deleted
         for folder, why in useless.items():
             if folder not in faults:
                 report(Note(f"{folder.name} {why}"))
@@ -147,7 +167,7 @@ class RunFolder:
             self._put_aside(folder, fault, report)
         if found is None and faults:
             report(Note("no checkpoint was ever finished: training begins anew"))
-        self._sweep_beyond(found)
+        self._keep_only(keep)
         return found
 
     def reserve(self, need: DiskNeed, report: Report) -> None:
@@ -189,8 +209,7 @@ class RunFolder:
                     f"{folder} lacks {', '.join(missing) or 'random states'}: the trainer did not write what resuming "
                     "needs; are its versions those that this project is tested with?"
                 )
-        machine = {"versions": self.versions, "processes": max(1, states), "batch": self.batch}
-        return seal(folder, {"progress": asdict(progress), **machine})
+        return seal(folder, {"progress": asdict(progress), **self._machine(max(1, states))})
 
     def keep_best(self, progress: Progress, save: Callable[[str], None]) -> None:
         """Have ``save`` write the weights of ``progress.best_step``; they are in place whole or not at all."""
@@ -245,22 +264,7 @@ class RunFolder:
 
     def _checked(self, folder: Path, report: Report) -> tuple[Progress, dict]:
         """Raises NotWhole, CheckpointMismatch, TrainingError."""
-        content, files = read_marker(folder)
-        raw = content["progress"]
-        for name, wanted in (("config_hash", self.config_hash), ("data_hash", self.data_hash)):
-            if raw[name] != wanted:
-                raise CheckpointMismatch(
-                    f"{folder} was made with {name} {raw[name][:16]}, this run has {wanted[:16]}: it was put there by "
-                    f"hand. Delete {self.path} to start afresh"
-                )
-        raw["curve"] = [(int(step), measure, float(value)) for step, measure, value in raw["curve"]]
-        try:
-            progress = Progress(**raw)
-        except TypeError as error:
-            raise CheckpointMismatch(
-                f"{folder} was written by another version of this product ({error}). Go on with that version, or delete "
-                f"{self.path} to begin anew; nothing was changed"
-            ) from error
+        progress, content, files = self._marked(folder)
         verify(folder, files)
         for foreign in set_foreign_aside(folder, files):
             report(
@@ -269,6 +273,36 @@ class RunFolder:
                 )
             )
         return progress, content
+
+    def _marked(self, folder: Path) -> tuple[Progress, dict, dict[str, dict]]:
+        """What the marker says: progress, all content, the listed files. Raises NotWhole, CheckpointMismatch, TrainingError."""
+        content, files = read_marker(folder)
+        raw = content.get("progress", {})
+        odd = {"progress", *self._machine()} ^ content.keys() or {each.name for each in fields(Progress)} ^ raw.keys()
+        if odd:
+            raise CheckpointMismatch(
+                f"{folder} was written by another version of this product (its {MARKER} differs in {', '.join(sorted(odd))}). "
+                f"Go on with that version, or delete {self.path} to begin anew; nothing was changed"
+            )
+        for name, wanted in (("config_hash", self.config_hash), ("data_hash", self.data_hash)):
+            if raw[name] != wanted:
+                raise CheckpointMismatch(
+                    f"{folder} was made with {name} {raw[name][:16]}, this run has {wanted[:16]}: it was put there by "
+                    f"hand. Delete {self.path} to start afresh"
+                )
+        raw["curve"] = [(int(step), measure, float(value)) for step, measure, value in raw["curve"]]
+        progress = Progress(**raw)
+        own = self.checkpoint(progress.step) if folder.name.startswith(_CHECKPOINT) else self.best(progress.best_step)
+        if folder != own:
+            raise CheckpointMismatch(
+                f"{folder} was written as {own.name}: somebody renamed or copied it. Give it that name back, or delete "
+                f"{self.path} to begin anew; nothing was changed"
+            )
+        return progress, content, files
+
+    def _machine(self, processes: int = 1) -> dict:
+        """What a marker holds beside the progress."""
+        return {"versions": self.versions, "processes": processes, "batch": self.batch}
 
     def _put_aside(self, folder: Path, fault: NotWhole, report: Report) -> None:
         if not folder.exists():
@@ -308,25 +342,27 @@ class RunFolder:
                 )
             )
 
-    def _sweep_beyond(self, found: tuple[Path, Progress] | None) -> None:
+    def _worth_keeping(self, found: tuple[Path, Progress] | None) -> set[Path]:
+        """What is resumed from and what came before it, with their best weights. Raises as ``_marked`` but NotWhole."""
         keep: set[Path] = set()
         if found is not None:
+            keep |= {found[0], self.best(found[1].best_step)}
             for step in self._steps(_CHECKPOINT):
                 # The former checkpoint stays until the next is due; it was not read, only its marker is looked at.
-                if step <= found[1].step:
+                if step < found[1].step:
                     try:
-                        content, _ = read_marker(self.checkpoint(step))
+                        former = self._marked(self.checkpoint(step))[0]
                     except NotWhole as fault:
                         if not fault.cut_off:
                             keep.add(self.checkpoint(step))
                         continue
-                    keep |= {self.checkpoint(step), self.best(content["progress"]["best_step"])}
-        self._keep_only(keep)
+                    keep |= {self.checkpoint(step), self.best(former.best_step)}
+        return keep
 
     def _keep_only(self, keep: set[Path]) -> None:
         for prefix in (_CHECKPOINT, _BEST):
             for path in self.path.glob(f"{prefix}*"):
-                if path not in keep and path.name.removesuffix(_PARTIAL).removeprefix(prefix).isdecimal():
+                if path not in keep and _is_numbered(path, prefix):
                     shutil.rmtree(path)
 
     def _steps(self, prefix: str) -> Iterator[int]:
@@ -334,6 +370,11 @@ class RunFolder:
             number = path.name.removeprefix(prefix)
             if number.isdecimal() and path.is_dir():  # else a folder somebody else named: not ours to read
                 yield int(number)
+
+
+def _is_numbered(path: Path, prefix: str) -> bool:
+    """Whether training gives such a name; another one somebody else gave."""
+    return path.name.removesuffix(_PARTIAL).removeprefix(prefix).isdecimal()
 
 
 def _bytes(folder: Path) -> int:

@@ -55,6 +55,7 @@ def main(arguments: list[str]) -> int:
             del os.environ[name]
         os.environ.update(child_environment(os.environ, job.spec.processes))
     if rank is None and job.spec.processes > 1:
+        os.environ.setdefault("LOGLEVEL", "CRITICAL")  # some of torchrun's loggers take it on import
         from tendril_assets.training.launcher import launch
 
         return launch(path, job)

@@ -1,8 +1,10 @@
 """Fine-tune one model from a job to its installed result. torch is loaded here, once there is work to do."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation.encoding import count_truncated
 from tendril_assets.evaluation.models import find_base, load_model, weights_name
 from tendril_assets.training.alone import alone
@@ -10,7 +12,7 @@ from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.disk import DiskNeed
 from tendril_assets.training.events import Began, Event, Note, Report, Reused
 from tendril_assets.training.examples import ExchangeSet
-from tendril_assets.training.installing import finished, has_links, install
+from tendril_assets.training.installing import finished, has_links, install, misplaced
 from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
 from tendril_assets.training.ranks import announced_rank, announced_size
 from tendril_assets.training.record import (
@@ -56,8 +58,9 @@ def fit(job: TrainingJob, report: Report) -> dict:
 
 
 def _fit(job: TrainingJob, report: Report) -> dict:
-    exchange = read_exchange(job.exchange)
+    exchange = read_exchange(job.exchange, job.recipe.n_negatives)
     run = RunFolder(job.folder, job.config_hash, data_hash(exchange), library_versions(), job.spec.batch)
+    _require_places(job.folder, run)
     size = announced_size()
     if size == 1 and (done := _finished(job, run, report)) is not None:
         return done
@@ -65,6 +68,14 @@ def _fit(job: TrainingJob, report: Report) -> dict:
     if size != job.spec.processes:
         report(Note(f"{job.model}: {size} training processes, the specification says {job.spec.processes}"))
     return _train(job, exchange, run, accumulation, report)
+
+
+def _require_places(folder: Path, run: RunFolder) -> None:
+    """Raise TrainingError where a file lies in the place of a folder that training writes, or a folder in that of a file."""
+    if wrong := [*misplaced(folder), *run.misplaced()]:
+        raise TrainingError(
+            f"training cannot write here: {'; '.join(wrong)}. Move it away and start again; nothing was changed"
+        )
 
 
 def _finished(job: TrainingJob, run: RunFolder, report: Report) -> dict | None:

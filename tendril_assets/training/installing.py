@@ -9,11 +9,13 @@ from pathlib import Path
 from tendril_assets.errors import TrainingError
 from tendril_assets.evaluation.model_files import weights_hash
 from tendril_assets.files import file_hash
+from tendril_assets.tables import TABLES
 from tendril_assets.training.job import write_json
 from tendril_assets.training.whole import NotWhole, flush, flush_tree, read_marker, verify
 
 RESULT = "result.json"
 KEPT = "kept"
+_INCOMING, _OUTGOING = f".{KEPT}.incoming", f".{KEPT}.outgoing"
 # What file systems say that know no hard links, or too few of them.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES}
 
@@ -24,21 +26,28 @@ def finished(model_folder: Path, config_hash: str, data_hash: str) -> dict | Non
     A file that was added to ``kept/`` since, such as a card, does no harm.
 
     Raises:
-        TrainingError: ``result.json`` is no JSON object: nobody knows what its weights are. Or a kept file is gone or
-            changed: to train for another day is nothing to begin without being asked.
+        TrainingError: ``result.json`` is no record of a training: nobody knows what its weights are. Or it was made by a
+            version that recorded less than the tables hold. Or a kept file is gone or changed: to train for another day
+            is nothing to begin without being asked.
     """
     path = model_folder / RESULT
     if not path.is_file():
         return None
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
-        made_by = result["config_hash"], result["data_hash"]
-    except (ValueError, KeyError, TypeError) as error:
+        if (result["config_hash"], result["data_hash"]) != (config_hash, data_hash):
+            return None
+        if not isinstance(result["best_step"], int) or not result["files"].keys():
+            raise ValueError("files or best_step are not those of a training")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(
             f"{path} is damaged ({error!r}): delete it to train {model_folder.name} again, or put its copy back"
         ) from error
-    if made_by != (config_hash, data_hash):
-        return None
+    if lacking := sorted(TABLES["trained_models"].schema.keys() - {"path"} - result.keys()):
+        raise TrainingError(
+            f"{path} was written by another version of this product, without {', '.join(lacking)}: delete it to train "
+            f"{model_folder.name} again, or go on with the version that wrote it"
+        )
     harmed = harmed_files(model_folder, result)
     if harmed:
         raise TrainingError(
@@ -72,7 +81,7 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
         TrainingError: the weights are not as they were written.
     """
     model_folder.mkdir(parents=True, exist_ok=True)
-    incoming, outgoing = model_folder / f".{KEPT}.incoming", model_folder / f".{KEPT}.outgoing"
+    incoming, outgoing = model_folder / _INCOMING, model_folder / _OUTGOING
     for leftover in (incoming, outgoing):
         if leftover.exists():
             shutil.rmtree(leftover)
@@ -101,6 +110,13 @@ def install(model_folder: Path, weights_folder: Path, result: dict) -> dict:
     if outgoing.exists():
         shutil.rmtree(outgoing)
     return stored
+
+
+def misplaced(model_folder: Path) -> list[str]:
+    """What lies in the place of the result and is of another kind, as parts of a sentence."""
+    folders = [model_folder / name for name in (KEPT, _INCOMING, _OUTGOING)]
+    found = [f"{path} is no folder" for path in folders if path.exists() and not path.is_dir()]
+    return found + [f"{path} is a folder" for path in [model_folder / RESULT] if path.is_dir()]
 
 
 def has_links(folder: Path) -> bool:

@@ -5,6 +5,8 @@ and takes its workers along. It starts ``training.child`` once per process, hand
 ends in error; then the error nearest to the cause is the one that is told.
 """
 
+import contextlib
+import logging
 import os
 import tempfile
 from dataclasses import replace
@@ -33,7 +35,7 @@ def launch(path: Path, job: TrainingJob) -> int:
     except TrainingError as error:
         return _failed(job, stop_of(error, job.model))
     # The agent's own account of each process says nothing that is not told here.
-    os.environ.setdefault("LOGLEVEL", "CRITICAL")
+    logging.getLogger("torch.distributed.elastic").setLevel(os.environ.get("LOGLEVEL", "CRITICAL"))
     with tempfile.TemporaryDirectory(prefix="training-") as logs:
         try:
             torchrun.run(torchrun.parse_args(agent_arguments(path, job, Path(logs))))
@@ -44,7 +46,7 @@ def launch(path: Path, job: TrainingJob) -> int:
             # The first worker has said so itself, unless it had to be killed.
             if standing.state != STOPPED:
                 standing = standing.ended(STOPPED)
-                write_standing(job.folder, standing)
+                _write(job, standing)
             write_line(ending(standing))
             return 128 + error.sigval
     return 0
@@ -104,13 +106,18 @@ def _recorded(failure: ProcessFailure, rank: int) -> Stop | None:
 
 def _failed(job: TrainingJob, stop: Stop) -> int:
     if stop.kind != FolderInUse.__name__:  # else the file belongs to the training that runs there
-        write_standing(job.folder, _standing(job).ended(FAILED, stop))
+        _write(job, _standing(job).ended(FAILED, stop))
     write_line((stop.stack or "") + str(stop))
     return 1
+
+
+def _write(job: TrainingJob, standing: Standing) -> None:
+    with contextlib.suppress(OSError):  # what ended training is told all the same
+        write_standing(job.folder, standing)
 
 
 def _standing(job: TrainingJob) -> Standing:
     """Where the first worker left it, or the beginning where none got so far."""
     found = read_standing(job.folder)
     begins = Standing.beginning(job, None, found)
-    return found if found is not None and found.config_hash == job.config_hash else begins
+    return found if found is not None and found.config_hash == begins.config_hash else begins

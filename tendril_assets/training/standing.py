@@ -53,9 +53,9 @@ class Stop:
 class Standing(Watched):
     """``steps`` are 0 until the data is loaded. ``value`` and ``values`` are of the last evaluation, ``base_value`` of step 0.
 
-    ``checkpoint_step`` is what a run that is cut off now resumes from; None where it would begin anew. ``paces`` are
-    seconds per step, evaluation and checkpoint as seen so far. ``run`` is Dagster's run id, None where training was
-    started by hand.
+    ``config_hash`` is "" where the base could not be read. ``checkpoint_step`` is what a run that is cut off now resumes
+    from; None where it would begin anew. ``paces`` are seconds per step, evaluation and checkpoint as seen so far. ``run``
+    is Dagster's run id, None where training was started by hand.
     """
 
     STALE_AFTER = timedelta(minutes=30)  # an evaluation between two signs of it may be long
@@ -95,8 +95,12 @@ class Standing(Watched):
     def beginning(cls, job: TrainingJob, run: str | None, former: "Standing | None") -> "Standing":
         """Nothing is loaded yet. What a run of the same configuration left behind is carried on."""
         now = datetime.now(UTC)
-        started = cls(job.model, run, job.config_hash, Author.me(), now, now)
-        if former is None or former.config_hash != job.config_hash:
+        try:
+            config_hash = job.config_hash
+        except Exception:  # the base is not here or damaged: training meets the same, where errors are told
+            config_hash = ""
+        started = cls(job.model, run, config_hash, Author.me(), now, now)
+        if former is None or former.config_hash != config_hash:
             return started
         return replace(
             started,
@@ -204,9 +208,13 @@ def write_standing(model_folder: Path, standing: Standing) -> None:
 def read_standing(model_folder: Path) -> Standing | None:
     """None where there is no file, or one that cannot be read: half-written at a power cut, or of another version."""
     try:
-        return Standing.from_json(json.loads((model_folder / FILE).read_text(encoding="utf-8")))
+        return _read(model_folder / FILE)
     except (OSError, ValueError):
         return None
+
+
+def _read(path: Path) -> Standing:
+    return Standing.from_json(json.loads(path.read_text(encoding="utf-8")))
 
 
 def settle(model_folder: Path) -> None:
@@ -220,3 +228,17 @@ def read_standings(models: Path) -> list[Standing]:
     """Of all models in folders below ``models`` that left a file: those that go on first, then the latest first."""
     found = [standing for path in models.glob(f"*/{FILE}") if (standing := read_standing(path.parent)) is not None]
     return sorted(found, key=lambda s: (s.goes_on(), s.updated), reverse=True)
+
+
+def unread_standings(models: Path) -> list[str]:
+    """A sentence for each file below ``models`` that ``read_standings`` leaves out because it cannot be read."""
+    told = []
+    for path in sorted(models.glob(f"*/{FILE}")):
+        try:
+            _read(path)
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            told.append(f"{path} cannot be read ({reason}): how the training of {path.parent.name} stands is not known")
+    return told

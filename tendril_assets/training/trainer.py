@@ -13,6 +13,7 @@ What differs from the stock trainer, and why:
 * One process computes on one GPU. The stock trainer takes all GPUs it sees, with a larger batch than the recipe's.
 """
 
+import logging
 import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,7 @@ from sentence_transformers import (
     SentenceTransformerTrainingArguments,
 )
 from torch.utils.data import DataLoader, Sampler
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback, trainer_utils
 
 from tendril_assets.errors import CheckpointMismatch, NonFiniteLoss, TrainingError
 from tendril_assets.spec_training import EarlyStop
@@ -370,11 +371,17 @@ def run_training(training: Training, resume_from: Path | None, report: Report) -
     if training.group.is_first:
         trainer.add_callback(Bookkeeper(run, progress, job.recipe.effective_batch, lambda: trainer.tokens, report))
     trainer.add_callback(EarlyStopping(job, progress))
+    # What a checkpoint was written with and is now otherwise, the run folder has told (RunFolder.resume_point).
+    logging.getLogger(trainer_utils.__name__).addFilter(_is_news)
     try:
         trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     except pickle.UnpicklingError as error:  # torch's restricted unpickler met something else than tensors and numbers
         raise _refused(run, resume_from, error) from error
     return trainer.state.global_step
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return "do not match the ones in the `trainer_state.json`" not in record.getMessage()
 
 
 def _refused(run: RunFolder, resume_from: Path | None, error: pickle.UnpicklingError) -> CheckpointMismatch:

@@ -33,7 +33,10 @@ def spec_of(base: str | Path = "org/model", **changes: object) -> ModelSpec:
 
 
 def folder_of(folder: Path, **files: bytes | str) -> Path:
-    """A folder with these files; ``__`` in a name stands for a slash, ``_`` before json for a dot."""
+    """A folder with these files; ``__`` in a name stands for a slash, ``_`` before json for a dot. Weights come with a
+    tokenizer."""
+    if any(name.endswith("_safetensors") for name in files):
+        files = {"tokenizer_json": "{}"} | files
     for name, content in files.items():
         path = folder / name.replace("__", "/").replace("_json", ".json").replace("_safetensors", ".safetensors")
         path = path.with_name(path.name.replace("_bin", ".bin"))
@@ -160,6 +163,7 @@ def test_a_package_with_a_model_of_several_modules_carries_one_model(tmp_path: P
     files = {
         "model__modules_json": modules,
         "model__model_safetensors": b"1",
+        "model__tokenizer_json": "{}",
         "model__2_Dense__model_safetensors": b"2",
     }
     folder_of(tmp_path / "carrier", **files, **{"__init__.py": ""})
@@ -214,6 +218,7 @@ def test_own_code_is_not_passed_over_in_silence(tmp_path: Path, place: str) -> N
     folder_of(tmp_path, modules_json=json.dumps(modules))
     (tmp_path / weights).parent.mkdir(exist_ok=True)
     (tmp_path / weights).write_bytes(b"weights")
+    (tmp_path / weights).with_name("tokenizer.json").write_text("{}")
     (tmp_path / place).write_text(json.dumps({"model_type": "xlm-roberta", "auto_map": MAPS[place]}))
     told = r"comes with code of its own \(\w+\.\w+\).*trust_remote_code: true and revision.*native_code: true"
     with pytest.raises(TendrilError, match=told):

@@ -206,8 +206,13 @@ def test_weights_that_are_the_base_s_are_not_called_changed(tmp_path: Path) -> N
     assert "Changed" not in files["NOTICE"]
 
 
-def test_the_card_s_code_runs_on_the_folder_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """The code block as it stands, where the folder lies under the name that the card loads."""
+@pytest.mark.parametrize(
+    ("owner", "place"), [("Maker", "Maker"), (None, f"release/{toy.spec().collection}/models")], ids=["hub", "folder"]
+)
+def test_the_card_s_code_runs_on_the_folder_in_a_process_of_its_own(
+    tmp_path: Path, owner: str | None, place: str
+) -> None:
+    """The code block as it stands: from TENDRIL_HOME, or where a folder is named as the hub's model is."""
     from tendril_assets.evaluation.models import load_model
     from tendril_assets.spec_training import ModelSpec
 
@@ -224,11 +229,13 @@ def test_the_card_s_code_runs_on_the_folder_in_a_process_of_its_own(tmp_path: Pa
     load_model(ModelSpec.model_validate(entry), device="cpu").save_pretrained(str(kept), create_model_card=False)
     weights = read_weights_folder(kept)
     made = described(entry, {"base": str(encoder), "weights_sha256": weights.sha256})
-    made = made._replace(spec=published(models={"mini": entry}), scores=made.scores.clear())
-    path = write_model(tmp_path / "Maker", "mini", made, weights).path
+    spec = published(models={"mini": entry})
+    spec = spec.model_copy(update={"release": spec.release.model_copy(update={"organisation": owner})})
+    made = made._replace(spec=spec, scores=made.scores.clear())
+    path = write_model(tmp_path / place, "mini", made, weights).path
     card = (path / "README.md").read_text()
     [code] = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    assert 'SentenceTransformer("Maker/Toy-mini")' in code
+    assert f'SentenceTransformer("{place}/Toy-mini")' in code
     tell = (
         "print(queries.shape, passages.shape, tuple(scores.shape), model.max_seq_length, model.prompts, "
         "round(float((queries ** 2).sum()), 4))"

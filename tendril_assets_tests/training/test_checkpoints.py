@@ -156,6 +156,53 @@ def test_where_no_checkpoint_was_ever_finished_training_begins_anew(tmp_path: Pa
     assert names(run) == []
 
 
+def test_several_checkpoints_without_a_marker_are_not_taken_for_a_kill(tmp_path: Path) -> None:
+    run = run_folder(tmp_path)
+    for step in (56, 112):
+        save(run, step, step)
+        (run.checkpoint(step) / MARKER).unlink()
+    before = content(run.path)
+    with pytest.raises(
+        TrainingError, match=r"checkpoint-112, checkpoint-56 in .* have no complete\.json.* to begin anew"
+    ):
+        resume(run)
+    assert content(run.path) == before
+
+
+@pytest.mark.parametrize("steps", [(8,), (4, 8), (8, 12)])
+@pytest.mark.parametrize("kind", ["checkpoint", "best"])
+def test_a_renamed_folder_is_refused_before_anything_is_deleted(
+    tmp_path: Path, kind: str, steps: tuple[int, ...]
+) -> None:
+    run = run_folder(tmp_path)
+    for step in steps:
+        save(run, step, 8)
+    if kind == "best":
+        save(run, 2, 2)
+        shutil.rmtree(run.best(8))
+    source = run.checkpoint(8) if kind == "checkpoint" else run.best(2)
+    source.rename(run.checkpoint(10) if kind == "checkpoint" else run.best(8))
+    before = content(run.path)
+    with pytest.raises(CheckpointMismatch, match=rf"{kind}-\d+ was written as {kind}-\d+: "):
+        resume(run)
+    assert content(run.path) == before
+
+
+@pytest.mark.parametrize("lacking", ["versions", "batch", "processes", "progress", "best_measured_on", "step"])
+@pytest.mark.parametrize("at", [56, 112])
+def test_a_marker_that_lacks_a_field_is_of_another_version(tmp_path: Path, lacking: str, at: int) -> None:
+    run = run_folder(tmp_path)
+    for step in (56, 112):
+        save(run, step, step)
+    written = json.loads((run.checkpoint(at) / MARKER).read_text())["content"]
+    (written if lacking in written else written["progress"]).pop(lacking)
+    seal(run.checkpoint(at), written)
+    before = content(run.path)
+    with pytest.raises(CheckpointMismatch, match=r"another version"):
+        resume(run)
+    assert content(run.path) == before
+
+
 def test_damage_that_was_found_earlier_is_never_deleted_while_it_may_be_wanted(tmp_path: Path) -> None:
     run = run_folder(tmp_path)
     (run.path / "damaged-checkpoint-112").mkdir(parents=True)

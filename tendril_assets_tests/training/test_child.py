@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tendril_assets.training.child import main
 from tendril_assets.training.events import Event
 from tendril_assets.training.fit import fit
 from tendril_assets.training.job import JOB_FILE
+from tendril_assets.training.standing import FAILED, read_standing
 from tendril_assets_tests.training.scripted_fit import install
 from tendril_assets_tests.training.toy import said, toy_job
 
@@ -73,6 +75,23 @@ def test_errors_are_one_line_and_status_1(tmp_path: Path, capfd: pytest.CaptureF
     assert main([]) == 2
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_base_that_is_not_there_is_one_line_and_a_file_that_says_so(tmp_path: Path, processes: int) -> None:
+    job = toy_job(tmp_path, tmp_path / "nowhere")
+    job = replace(job, spec=job.spec.model_copy(update={"processes": processes}))
+    done = subprocess.run(
+        [*CHILD, str(job.write(tmp_path / JOB_FILE))],
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line]
+    assert "TendrilError: base model" in line
+    left = read_standing(job.folder)
+    assert left is not None
+    assert left.stopped_by is not None
+    assert (left.state, left.stopped_by.kind) == (FAILED, "TendrilError")
+
+
 @pytest.mark.parametrize(("group", "code", "waits"), [("none", 1, False), ("none", 0, True), ("", 1, True)])
 def test_one_of_several_leaves_at_once_after_an_error(group: str, code: int, waits: bool) -> None:
     """A thread that does not end stands for a library that waits for the others at Python's end."""
@@ -94,6 +113,7 @@ def test_stopped_by_hand_it_says_where_it_will_go_on(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "config.json").write_text("{}")
     (tmp_path / "base" / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "base" / "tokenizer.json").write_text("{}")
     job = toy_job(tmp_path, tmp_path / "base")
     foreign = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
     environment = ENVIRONMENT | foreign | {"PYTHONPATH": install(tmp_path / "scripted"), "TOY_SCRIPT": "wait"}

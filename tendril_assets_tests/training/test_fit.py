@@ -7,7 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tendril_assets.errors import TrainingError
 from tendril_assets.training import fit as fit_module
+from tendril_assets.training.checkpoints import RunFolder
 from tendril_assets.training.events import Event
 from tendril_assets.training.examples import text_columns
 from tendril_assets.training.fit import fit
@@ -52,6 +54,29 @@ def test_the_best_step_is_the_argmax_of_the_curve(trained) -> None:
     assert (result["reproduced_value"], result["reproduced_on"]) == (result["best_value"], result["best_measured_on"])
     for part in ("fp32 on CPU", "at most 2048 tokens a batch", "numpy "):
         assert part in result["best_measured_on"]
+
+
+@pytest.mark.parametrize("name", ["result.json", ".training.lock"])
+def test_a_folder_in_the_place_of_a_file_is_told_before_training(tmp_path: Path, encoder: Path, name: str) -> None:
+    job = toy_job(tmp_path, encoder)
+    (job.folder / name).mkdir(parents=True)
+    with pytest.raises(
+        TrainingError, match=rf"{name} is a folder.*[Mm]ove it away and start again; nothing was changed"
+    ):
+        fit(job, quiet)
+
+
+@pytest.mark.parametrize("name", ["", "kept", ".kept.incoming", "runs", "{run}", "{run}/checkpoint-9", "{run}/best-9"])
+def test_a_file_in_the_place_of_a_folder_is_told_before_training(tmp_path: Path, encoder: Path, name: str) -> None:
+    job = toy_job(tmp_path, encoder)
+    hashes = job.config_hash, data_hash(read_exchange(job.exchange))
+    path = job.folder / name.format(run=RunFolder(job.folder, *hashes).path.relative_to(job.folder))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with pytest.raises(
+        TrainingError, match=rf"{path} is no folder.*[Mm]ove it away and start again; nothing was changed"
+    ):
+        fit(job, quiet)
 
 
 def test_balanced_is_the_mean_of_the_levels(trained) -> None:

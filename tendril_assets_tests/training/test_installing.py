@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tendril_assets.errors import TrainingError
+from tendril_assets.tables import TABLES
 from tendril_assets.training import installing
 from tendril_assets.training.installing import KEPT, RESULT, finished, install
 from tendril_assets.training.whole import MARKER, seal
@@ -27,7 +28,8 @@ def best_weights(folder: Path, text: str) -> Path:
 
 
 def result(**more: object) -> dict:
-    return {"config_hash": CONFIG, "data_hash": DATA, **more}
+    columns = dict.fromkeys(TABLES["trained_models"].schema.keys() - {"path"})
+    return columns | {"config_hash": CONFIG, "data_hash": DATA, "best_step": 56, **more}
 
 
 def found(model: Path, config: str = CONFIG, data: str = DATA) -> dict | None:
@@ -73,6 +75,27 @@ def test_a_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / RESULT).write_text(text)
     with pytest.raises(TrainingError, match=r"result\.json is damaged"):
         found(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"files": None}, {"files": ["model.safetensors"]}, {"best_step": None}])
+def test_a_record_without_what_it_vouches_for_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    stored = install(tmp_path / "m", best_weights(tmp_path / "b", "one"), result())
+    (tmp_path / "m" / RESULT).write_text(json.dumps(stored | change))
+    with pytest.raises(TrainingError, match=r"result\.json is damaged .* delete it to train m again"):
+        found(tmp_path / "m")
+    for name in change:
+        del stored[name]
+    (tmp_path / "m" / RESULT).write_text(json.dumps(stored))
+    with pytest.raises(TrainingError, match=r"result\.json is damaged .* delete it to train m again"):
+        found(tmp_path / "m")
+
+
+def test_a_record_of_before_a_column_is_no_finished_training(tmp_path: Path) -> None:
+    stored = install(tmp_path / "m", best_weights(tmp_path / "b", "one"), result())
+    del stored["reproduced_value"], stored["base_weights"]
+    (tmp_path / "m" / RESULT).write_text(json.dumps(stored))
+    with pytest.raises(TrainingError, match=r"another version .* without base_weights, reproduced_value: delete it"):
+        found(tmp_path / "m")
 
 
 def test_new_result_replaces_the_former_one(tmp_path: Path) -> None:

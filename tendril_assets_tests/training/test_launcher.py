@@ -17,6 +17,7 @@ from tendril_assets_tests.training.toy import toy_job
 def job(tmp_path: Path) -> TrainingJob:
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "base" / "tokenizer.json").write_text("{}")
     job = toy_job(tmp_path, tmp_path / "base")
     return replace(job, spec=job.spec.model_copy(update={"processes": 4}))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import random
 import subprocess
@@ -92,7 +93,12 @@ def test_killed_and_a_bit_turned_goes_on_from_the_former_checkpoint(told: dict) 
     assert [line for line in resumed["lines"] if line.startswith("48 steps from the checkpoint of step 8")]
 
 
-def test_another_batch_goes_on_from_the_checkpoint(tmp_path: Path, encoder_without_dropout: Path) -> None:
+def test_another_batch_goes_on_from_the_checkpoint(
+    tmp_path: Path,
+    encoder_without_dropout: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The cure for a GPU that is too small costs no step: 8 rows as 4 x 2, then as 2 x 4, then as 8 x 1.
 
     Without dropout the curve is that of the unbroken run but for padding's rounding.
@@ -100,6 +106,8 @@ def test_another_batch_goes_on_from_the_checkpoint(tmp_path: Path, encoder_witho
     job = toy_job(tmp_path, encoder_without_dropout, evaluate_every=4, learning_rate=1e-3)
     unbroken = fit(replace(job, folder=tmp_path / "unbroken"), lambda _event: None)
     lines: list[str] = []
+    library = logging.getLogger("transformers.trainer_utils")
+    monkeypatch.setattr(library, "handlers", [caplog.handler])
     for batch, stop in ((4, 4), (2, 8), (8, None)):
         spec = job.spec.model_copy(update={"batch": batch})
 
@@ -117,6 +125,7 @@ def test_another_batch_goes_on_from_the_checkpoint(tmp_path: Path, encoder_witho
         "checkpoint-4 was written with batch 4, this run has 2",
         "checkpoint-8 was written with batch 2, this run has 8",
     ]
+    assert "trainer_state.json" not in caplog.text  # the library's words for the same
     assert resumed["steps"] == unbroken["steps"] == 12
     assert [point[:2] for point in resumed["curve"]] == [point[:2] for point in unbroken["curve"]]
     for measure in ("loss", "learning_rate"):

@@ -59,6 +59,7 @@ def job(tmp_path: Path) -> TrainingJob:
     base = tmp_path / "base"
     base.mkdir()
     (base / "model.safetensors").write_bytes(b"weights")
+    (base / "tokenizer.json").write_text("{}")
     return toy_job(tmp_path, base, evaluate_every=20)
 
 
