@@ -165,7 +165,7 @@ def _bm25_run(spec: CollectionSpec) -> dg.AssetsDefinition:
 
 
 def _base_run(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
-    text = f"Ranking of the test collection by {spec.models[model].base} as published."
+    text = f"Ranking of the test collection by {spec.models[model].base_title} as published."
 
     @_run_asset(spec, f"{model}_base", pool="gpu", kinds={"pytorch"}, description=text)
     def run(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:

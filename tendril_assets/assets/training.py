@@ -70,7 +70,7 @@ def training_assets(spec: CollectionSpec) -> Stage:
 
 
 def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
-    base = spec.models[model].base
+    base = spec.models[model].base_title
 
     @work_asset(
         spec,

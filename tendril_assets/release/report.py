@@ -278,7 +278,7 @@ def _making(inputs: ReportInputs) -> str:
             else "none: no system meets the declared acceptance",
         ),
         ("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>"),
-        ("Models", ", ".join(f"<code>{escape(m)}</code> ({escape(e.base)})" for m, e in spec.models.items())),
+        ("Models", ", ".join(f"<code>{escape(m)}</code> ({escape(e.base_title)})" for m, e in spec.models.items())),
     ]
     return listing(facts)
 
