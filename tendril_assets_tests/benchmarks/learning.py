@@ -26,8 +26,8 @@ save time, where two answers in three begin after the cut: at the small size 0.8
 [-0.020, +0.010] in the scope ``group`` and +0.011 [-0.011, +0.035] in ``collection``, 192 examples, step 8 of 24 kept. So the
 cut is not the whole reason. Likely ones, not tested: of an article's five paragraphs the base puts the right one first or
 second already, and the validation articles, one in ten of all, are too few to choose a step by such differences. Parts
-leave more to learn: there the base is at 0.68. ``--passages paragraphs`` at the published size (twice the examples, two epochs) has not been run; it takes
-about four times as long as parts.
+leave more to learn: there the base is at 0.68. ``--passages paragraphs`` at the published size (twice the examples, two
+epochs) has not been run; it takes about four times as long as parts.
 
 The last line is one JSON object; ``gain gain_low gain_high`` are the headline's.
 """
