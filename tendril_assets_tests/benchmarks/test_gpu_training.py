@@ -27,7 +27,8 @@ def test_all_parts_run_on_the_twin(folder: Path) -> None:
     assert figures["ours_loss_last"] == pytest.approx(figures["plain_loss_last"], rel=1e-3)
     assert figures["curve_near"]
     assert figures["split_near"]
-    assert figures["split_difference"] < 1e-4  # in float32
+    # In float32 terms near 1 round at 6e-8, beside a gradient of norm 6e-4: 1e-4 of it. test_trainer compares in float64.
+    assert figures["split_difference"] < 1e-3
     assert figures["resume_near"]
     assert (figures["fit_steps"], figures["fit_evaluations"]) == (2, 2)
     assert figures["ratio_plain"] == figures["ours_step_s"] / figures["plain_step_s"]
