@@ -19,7 +19,8 @@ Rule = Callable[[str, str], tuple[int, str, str]]
 class Stub:
     """``asked`` counts request bodies; ``base_url`` goes to the gateway resource.
 
-    ``again`` answers what carries the label of a repeat, where it is set; ``repeats`` counts those labels.
+    ``again`` answers what carries the label of a repeat, where it is set; ``repeats`` counts those labels. A model named in
+    ``by_model`` answers by its own rule: it is found per request, because requests of several models are served at once.
     """
 
     base_url: str
@@ -27,6 +28,7 @@ class Stub:
     cost: float | None = 0.0001
     delay_s: float = 0.0
     again: Rule | None = None
+    by_model: dict[str, Rule] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     repeats: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -41,7 +43,8 @@ class Stub:
             if repeat is not None:
                 self.repeats[repeat] += 1
         time.sleep(self.delay_s)
-        rule = self.rule if repeat is None or self.again is None else self.again
+        first = self.by_model.get(body["model"], self.rule)
+        rule = first if repeat is None or self.again is None else self.again
         user = body["messages"][-1]["content"]
         pair = re.search(r"<query>(.*)</query>\s*<passage>(.*)</passage>\Z", user, re.DOTALL)
         area = re.search(r"<area>(.*)</area>(.*)", user, re.DOTALL)

@@ -112,9 +112,9 @@ def _with(frame: pl.DataFrame, row: tuple) -> pl.DataFrame:
 def test_the_chosen_judge_judges(home):
     chosen = with_calibration(apply="chosen", models=["toy/other"], efforts=["low"])
 
-    with serving(judge) as stub:
+    with serving(judge, delay_s=0.02) as stub:
         given = resources_in(home, stub.base_url)
-        _serve_by_model(stub, {"toy/other": curated, "toy/judge": judge})
+        stub.by_model = {"toy/other": curated}
         run(chosen, given, raise_on_error=True)
         rows = given["warehouse"].load("toy", "judge_choice")
         assert rows.filter("chosen")["system"].to_list() == ["toy/other low de_short"]
@@ -123,16 +123,6 @@ def test_the_chosen_judge_judges(home):
         assert set(calls.filter(pl.col("purpose") == "judge")["model"]) == {"toy/other"}
         in_use = given["warehouse"].load("toy", "judge_agreement").filter("in_use")
         assert set(in_use["system"]) == {"humans", "toy/other low de_short"}
-
-
-def _serve_by_model(stub, rules):
-    plain = stub.reply
-
-    def reply(body, repeat=None):
-        stub.rule = rules.get(body["model"], judge)
-        return plain(body, repeat)
-
-    stub.reply = reply
 
 
 def test_where_no_judge_is_good_enough_nothing_is_asked(home):
