@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import TypeAdapter, ValidationError
 
 from tendril_assets.children import process_started
 
@@ -49,11 +51,13 @@ class Author:
 class Watched:
     """What progress files of every kind tell: who writes them, when, and whether the work goes on.
 
-    A dataclass derives from it, sets ``STALE_AFTER``, after which the writer of a file on another machine counts as gone,
-    and has these fields.
+    A dataclass derives from it and has these fields. It sets ``STALE_AFTER``, after which the writer of a file on another
+    machine counts as gone; ``VERSION`` of its file; and ``WHAT`` it tells of.
     """
 
     STALE_AFTER: ClassVar[timedelta]
+    VERSION: ClassVar[int]
+    WHAT: ClassVar[str]
 
     if TYPE_CHECKING:  # at run time they would be taken for the defaults of the fields
 
@@ -78,6 +82,25 @@ class Watched:
     def was_cut_off(self) -> bool:
         """Whether its process ended without saying how: killed, out of memory, power cut."""
         return self.state == RUNNING and not self.goes_on()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values and the version: money as decimal text, times in ISO form."""
+        return {"v": self.VERSION, **TypeAdapter(type(self)).dump_python(self, mode="json")}
+
+    @classmethod
+    def from_json(cls, fields: Any) -> Self:
+        """Raises ValueError where ``fields`` are not those of a file of this kind and version."""
+        if not isinstance(fields, dict) or "v" not in fields:
+            raise ValueError(f"no progress of {cls.WHAT}: {type(fields).__name__} without a version")
+        values = dict(fields)
+        if (version := values.pop("v")) != cls.VERSION:
+            raise ValueError(f"version {version!r}; this program reads {cls.VERSION}")
+        try:
+            return TypeAdapter(cls).validate_python(values)
+        except ValidationError as error:
+            raise ValueError(
+                f"no progress of {cls.WHAT}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
+            ) from error
 
 
 class Every:

@@ -9,17 +9,20 @@ state it ended in; a file that still says ``running`` while its process is gone 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from tendril_assets.progress_file import RUNNING, Author, Watched, replace_file
 from tendril_assets.resources.gateway_run import Progress
 
-VERSION = 1
 FOLDER = "progress"
+# Plain digits in the file: 1E-7 is read as text by more programs than as a number.
+Usd = Annotated[Decimal, PlainSerializer(lambda amount: format(amount, "f"), return_type=str)]
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Standing(Watched):
     """
 
     STALE_AFTER = timedelta(minutes=1)  # it writes twice a second
+    VERSION = 1
+    WHAT = "an asking step"
 
     collection: str
     step: str
@@ -54,9 +59,9 @@ class Standing(Watched):
     in_flight: int = 0
     limit: int = 0
     rate_limited: int = 0
-    cost: Decimal = Decimal(0)
+    cost: Usd = Decimal(0)
     cost_unknown: int = 0
-    cost_forecast: Decimal | None = None
+    cost_forecast: Usd | None = None
     cached_share: float | None = None
     eta_s: float | None = None
     trouble: str | None = None
@@ -139,31 +144,6 @@ class Standing(Watched):
         if self.cost_forecast is not None:
             text += f", about {self.cost_forecast:.4f} USD in all"
         return text + (f", {self.cost_unknown:,} of unknown cost" if self.cost_unknown else "")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values: money as decimal text, times in ISO form."""
-        fields = asdict(self)
-        for name in ("cost", "cost_forecast"):
-            fields[name] = None if fields[name] is None else format(fields[name], "f")
-        for name in ("began", "updated"):
-            fields[name] = fields[name].isoformat()
-        return {"v": VERSION, **fields}
-
-    @classmethod
-    def from_json(cls, fields: Any) -> "Standing":
-        """Raises ValueError where ``fields`` are not those of a standing of this version."""
-        try:
-            version, values = fields["v"], {name: value for name, value in fields.items() if name != "v"}
-            if version != VERSION:
-                raise ValueError(f"version {version!r}; this program reads {VERSION}")
-            values["author"] = Author(**values["author"])
-            for name in ("began", "updated"):
-                values[name] = datetime.fromisoformat(values[name])
-            values["cost"] = Decimal(values["cost"])
-            values["cost_forecast"] = None if values["cost_forecast"] is None else Decimal(values["cost_forecast"])
-            return cls(**values)
-        except (AttributeError, KeyError, TypeError, DecimalException) as error:
-            raise ValueError(f"no progress of an asking step: {error!r}") from error
 
 
 def clock(seconds: float) -> str:

@@ -8,17 +8,16 @@ checkpoint.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+from tendril_assets.errors import TendrilError
 from tendril_assets.progress_file import RUNNING, Author, Watched, replace_file
 from tendril_assets.training.events import Began, CheckpointSaved, Evaluated, Event, StepDone
 from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.pace import Paces
 
-VERSION = 1
 FILE = "progress.json"
 FINISHED, FAILED, STOPPED = "finished", "failed", "stopped"
 LOADING, BASE, TRAINING, EVALUATING, SAVING, CHECKING = (
@@ -59,6 +58,8 @@ class Standing(Watched):
     """
 
     STALE_AFTER = timedelta(minutes=30)  # an evaluation between two signs of it may be long
+    VERSION = 1
+    WHAT = "a training"
 
     model: str
     run: str | None
@@ -97,7 +98,8 @@ class Standing(Watched):
         now = datetime.now(UTC)
         try:
             config_hash = job.config_hash
-        except Exception:  # the base is not here or damaged: training meets the same, where errors are told
+        except (TendrilError, OSError):
+            # The base is not here or damaged: training meets the same, where errors are told.
             config_hash = ""
         started = cls(job.model, run, config_hash, Author.me(), now, now)
         if former is None or former.config_hash != config_hash:
@@ -176,28 +178,6 @@ class Standing(Watched):
         return replace(
             self, author=Author.me(), state=state, updated=datetime.now(UTC), eta_s=None, stopped_by=stopped_by
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; times in ISO form."""
-        fields = asdict(self)
-        for name in ("began", "updated", "checkpoint_at"):
-            fields[name] = None if fields[name] is None else fields[name].isoformat()
-        return {"v": VERSION, **fields}
-
-    @classmethod
-    def from_json(cls, fields: Any) -> "Standing":
-        """Raises ValueError where ``fields`` are not those of a standing of this version."""
-        try:
-            version, values = fields["v"], {name: value for name, value in fields.items() if name != "v"}
-            if version != VERSION:
-                raise ValueError(f"version {version!r}; this program reads {VERSION}")
-            values["author"], values["paces"] = Author(**values["author"]), Paces(**values["paces"])
-            values["stopped_by"] = None if values["stopped_by"] is None else Stop(**values["stopped_by"])
-            for name in ("began", "updated", "checkpoint_at"):
-                values[name] = None if values[name] is None else datetime.fromisoformat(values[name])
-            return cls(**values)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"no progress of a training: {error!r}") from error
 
 
 def write_standing(model_folder: Path, standing: Standing) -> None:

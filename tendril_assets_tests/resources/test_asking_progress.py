@@ -78,6 +78,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "progress").iterdir()] == ["toy.judge_replies.json"]
     stored = json.loads((tmp_path / "progress" / "toy.judge_replies.json").read_text("utf-8"))
     assert (stored["cost"], stored["cost_forecast"]) == ("0.0123", "0.03075"), "money is never a float"
+    assert replace(at, cost=Decimal("1E-7"), cost_forecast=None).to_json()["cost"] == "0.0000001"
 
 
 def test_the_latest_step_comes_first_and_rubbish_is_passed_over(tmp_path: Path) -> None:
