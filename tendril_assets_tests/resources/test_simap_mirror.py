@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from tendril_assets.resources.simap_mirror import Mirror, Summary
 from tendril_assets.resources.simap_store import Store
 from tendril_assets.spec import SimapSpec
 from tendril_assets_tests.simap_answers import Json, award, entry, lot_entry, past, tender, texts, uid
-from tendril_assets_tests.simap_server import Platform, SimapServer
+from tendril_assets_tests.simap_server import Asked, Platform, SimapServer
 
 QUICK = Patience(attempts=2, rate_limited=3, first_wait=0.01, max_wait=0.02)
 SPEC = SimapSpec(project_sub_types=("construction",), publication_types=("tender",))
@@ -313,13 +314,22 @@ def mirror_from(base_url: str, folder: str) -> None:
 def test_a_run_killed_at_any_point_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     platform = many(30)
-    with SimapServer(platform, page_size=50) as server:
+    held_from, killed_then = [0], threading.Event()
+
+    def held(asked: Asked) -> None:
+        """However late this test looks, the run has not ended then: some requests after its goal it waits."""
+        if asked.kind == "details" and 0 < held_from[0] <= asked.number:
+            killed_then.wait(120)
+
+    with SimapServer(platform, held, page_size=50) as server:
         mirror(server, whole)
         expected = files(whole)
         server.forget()
         killed, asked = tmp_path / "killed", 0
         child = "import sys; from tendril_assets_tests.resources.test_simap_mirror import mirror_from; mirror_from(*sys.argv[1:])"
         for goal in (1, 10, 22):
+            killed_then.clear()
+            held_from[0] = goal + 4
             run = subprocess.Popen(
                 [sys.executable, "-c", child, server.base_url, str(killed)], stdout=subprocess.DEVNULL
             )
@@ -327,7 +337,9 @@ def test_a_run_killed_at_any_point_goes_on_where_it_was(tmp_path: Path) -> None:
             while server.counts["details"] < goal and time.monotonic() < deadline:
                 time.sleep(0.001)
             os.kill(run.pid, signal.SIGKILL)
-            assert run.wait(10) == -signal.SIGKILL, "it had ended before it was killed"
+            assert run.wait(60) == -signal.SIGKILL, "it had ended before it was killed"
+            held_from[0] = 0
+            killed_then.set()
             asked += 1
             for text in killed.rglob("*.txt"):
                 assert text.read_bytes() == (whole / text.relative_to(killed)).read_bytes()
