@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tendril_assets_tests.loopback import Scripted, ScriptedHandler, loopback_server
@@ -43,9 +43,12 @@ class StubGateway:
         class Handler(ScriptedHandler):
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers["content-length"]))
-                self.give(stub._take(raw, dict(self.headers)))
+                answer = stub._take(raw, dict(self.headers))
+                time.sleep(answer.delay_s)
+                # Before the answer goes out: whoever has read it may ask again at once, and is not counted twice.
                 with stub._lock:
                     stub._now -= 1
+                self.give(replace(answer, delay_s=0.0))
 
         self._server, self._thread = loopback_server(Handler)
 
