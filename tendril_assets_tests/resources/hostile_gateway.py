@@ -113,12 +113,16 @@ class Booked:
 
 
 class HostileGateway:
-    """Answers by ``script(key, attempt)``; a key is the text of a request's last message, or the path where it has none."""
+    """Answers by ``script(key, attempt)``; a key is the text of a request's last message, or the path where it has none.
+
+    ``late_sent`` is set once bytes that come late have gone out.
+    """
 
     def __init__(self, script: Callable[[str, int], Act]) -> None:
         self.books: list[Booked] = []
         self.by_key: dict[str, list[Booked]] = defaultdict(list)
         self.most_open = 0
+        self.late_sent = threading.Event()
         self._script = script
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -198,6 +202,7 @@ class HostileGateway:
             await asyncio.sleep(0.05)
             writer.write(act.late)
             await writer.drain()
+            self.late_sent.set()
         if act.ending == "reset":
             sock: socket.socket = writer.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

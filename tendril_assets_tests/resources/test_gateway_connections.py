@@ -181,7 +181,7 @@ def test_a_server_that_never_answers_is_bounded_and_may_have_charged(tmp_path: P
 
     caps = Caps(max_usd=Decimal("0.0012"), prices=PRICES)
     with RawServer(serve) as server:
-        summary = ask_at(server.base_url, tmp_path, 1, concurrency=1, timeout_s=0.3, caps=caps)
+        summary = ask_at(server.base_url, tmp_path, 1, concurrency=1, timeout_s=1.0, caps=caps)
         assert server.connections == 4
     # The worst case of each stays reserved: 4 x 0.0003 is all there is.
     assert (summary.state, summary.cost, summary.cost_estimate) == ("incomplete: budget", 0, Decimal("0.0012"))
@@ -190,9 +190,9 @@ def test_a_server_that_never_answers_is_bounded_and_may_have_charged(tmp_path: P
 
 
 def test_noise_that_drips_past_the_time_does_not_keep_an_attempt_alive(tmp_path: Path) -> None:
-    noise = Scripted(200, b": OPENROUTER PROCESSING\n\n" * 20, drip_s=0.25)
+    noise = Scripted(200, b": OPENROUTER PROCESSING\n\n" * 20, drip_s=0.5)
     with StubGateway(lambda call: noise if call.attempt == 1 else reply()) as gateway:
-        summary = ask(gateway, tmp_path, requests(1), timeout_s=1.0)
+        summary = ask(gateway, tmp_path, requests(1), timeout_s=3.0)  # the noise lasts 20 x 0.5 s
     entry = stored(tmp_path)["k0"]
     assert (entry.status, entry.attempts, summary.cost_unknown) == ("answered", 2, 1)
 

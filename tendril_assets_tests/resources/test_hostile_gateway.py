@@ -11,7 +11,15 @@ import pytest
 
 from tendril_assets.errors import GatewayError, GatewayRefused, IncompleteJudgments, InsufficientCredits, SettingsError
 from tendril_assets.judging.parse import parse_verdict
-from tendril_assets.resources.gateway_client import Caps, Endpoint, GatewayRequest, Prices, RunSummary, fetch_prices
+from tendril_assets.resources.gateway_client import (
+    Caps,
+    Endpoint,
+    GatewayRequest,
+    Prices,
+    RetryPolicy,
+    RunSummary,
+    fetch_prices,
+)
 from tendril_assets.resources.ledger import LedgerEntry
 from tendril_assets_tests.resources.asking import FAST, PRICES, SECRET, ask, open_of, request, requests, stored
 from tendril_assets_tests.resources.hostile_gateway import NEVER, Act, HostileGateway, bad, completion, error, good
@@ -161,7 +169,7 @@ def test_retry_after_in_every_form(tmp_path: Path, header: str, least: float, mo
 
 def test_no_reply_in_time_is_tried_again(tmp_path: Path) -> None:
     acts = [bad("error", WHOLE, None, delay_s=NEVER), bad("error", WHOLE, None, drip_s=NEVER), good(2)]
-    gateway, summary, entry = play(tmp_path, acts, timeout_s=1.0)
+    gateway, summary, entry = play(tmp_path, acts, timeout_s=3.0)  # the third comes at once
     assert (entry.status, entry.attempts, label_of(entry), entry.cost) == ("answered", 3, 2, Decimal(CENT))
     assert (len(gateway.books), summary.cost_unknown) == (3, 2)
 
@@ -182,17 +190,21 @@ def test_a_second_reply_that_comes_late_answers_nobody(tmp_path: Path) -> None:
     def script(key: str, attempt: int) -> Act:
         if key == "k1" and attempt == 1:
             # While its request waits for another attempt, the connection is idle.
-            return error(429, headers={"Retry-After": "0.2"}, late=stray)
+            return error(429, headers={"Retry-After": "1.5"}, late=stray)
         return good(0, late=stray if key == "k2" else b"")
 
     def slowly() -> Iterator[GatewayRequest]:
         for one in requests(5):
             if one.key == "k3":
-                time.sleep(0.2)  # nor does anybody look at it while the caller takes its time
+                assert gateway.late_sent.wait(60)  # nor does anybody look at it while the caller takes its time
+            if one.key == "k2":
+                gateway.late_sent.clear()
             yield one
 
+    # The stray of k1 comes after 0.05 s: long before the second attempt, on a busy machine too.
+    patience = RetryPolicy(first_wait=0.01, max_wait=0.02, retry_after_cap=1.5)
     with HostileGateway(script) as gateway:
-        summary = ask(gateway, tmp_path, slowly(), concurrency=1, total=5)
+        summary = ask(gateway, tmp_path, slowly(), concurrency=1, total=5, retry=patience)
         assert len(gateway.books) == summary.calls == 6
     assert [label_of(entry) for _, entry in sorted(stored(tmp_path).items())] == [0, 0, 0, 0, 0]
 
