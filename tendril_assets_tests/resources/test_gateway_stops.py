@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import subprocess
@@ -51,7 +52,7 @@ def test_a_stop_cuts_waits_short(tmp_path: Path) -> None:
         threading.Timer(0.3, stop.set).start()
         began = time.monotonic()
         summary = ask(gateway, tmp_path, requests(10), stop=stop, retry=RetryPolicy())
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # of the 60 s it was told to wait
     assert (summary.n_open, stored(tmp_path)) == (10, {})
 
 
@@ -110,7 +111,7 @@ def test_a_signal_stores_what_is_in_flight_and_then_takes_its_usual_course(
         process = run_child(gateway, tmp_path, 1000)
         wait_for(gateway, 20)
         process.send_signal(number)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
         counted = gateway.counters()
         assert process.returncode == code
         assert output == ("interrupted\n" if number == signal.SIGINT else "")
@@ -128,8 +129,14 @@ def test_a_second_signal_abandons_what_is_in_flight_and_says_so(tmp_path: Path) 
         process.send_signal(signal.SIGTERM)
         time.sleep(3.5)  # what comes sooner is the same stop, passed on by a parent
         assert process.poll() is None  # the first waits for what is in flight
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        # The three seconds count from when the process heard the first one: a busy machine is told again.
+        deadline = time.monotonic() + 60
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+        process.communicate()
     assert process.returncode == -signal.SIGTERM
     # They may have been answered and charged all the same: rows without a final status, and a cost that is unknown.
     entries = list(stored(tmp_path).values())
@@ -139,24 +146,25 @@ def test_a_second_signal_abandons_what_is_in_flight_and_says_so(tmp_path: Path) 
 
 
 def test_kill_9_again_and_again_asks_no_stored_answer_twice(tmp_path: Path) -> None:
-    state = tmp_path / "state"
+    state, n = tmp_path / "state", 600
+    # 8 at once, 0.05 s each: after 130 answers a child has 3 s left, however late this test looks.
     with StandInGateway(latency_s=0.05, state=state, faults={"html_502": 0.05, "cut": 0.05}) as gateway:
         for answered in (30, 80, 130):
-            process = run_child(gateway, tmp_path / "ledger", 200)
+            process = run_child(gateway, tmp_path / "ledger", n)
             wait_for(gateway, answered)
             process.kill()
             process.communicate()
         before = Ledger(tmp_path / "ledger").answered_keys()
-        assert 100 < len(before) < 200
+        assert 100 < len(before) < n
     # Another gateway process with the same memory: what it answered before must not come again.
     with StandInGateway(state=state) as gateway:
-        process = run_child(gateway, tmp_path / "ledger", 200)
+        process = run_child(gateway, tmp_path / "ledger", n)
         output, _ = process.communicate(timeout=60)
         assert output.startswith("complete")
         counted = gateway.counters()
-        assert counted["requests"] == 200 - len(before)
+        assert counted["requests"] == n - len(before)
     report = Ledger(tmp_path / "ledger").verify()
-    assert (report.entries, report.answered_twice, report.is_sound) == (200, 0, True)
+    assert (report.entries, report.answered_twice, report.is_sound) == (n, 0, True)
     # What had arrived was stored before the kill; at most what was in flight at the three kills was lost on the way.
     assert counted["asked_twice"] == 0
     assert counted["lost_on_the_way"] <= 3 * 8
