@@ -140,7 +140,7 @@ def test_a_killed_run_of_the_ui_is_ended_too(home: Path) -> None:
 
 def test_a_run_waits_for_the_one_going_on_and_can_be_interrupted(home: Path) -> None:
     code = """
-        import sys, time
+        import sys
         import dagster as dg
         from rich.console import Console
         from tendril_assets.running import run_job
@@ -148,23 +148,26 @@ def test_a_run_waits_for_the_one_going_on_and_can_be_interrupted(home: Path) -> 
         @dg.asset(pool="duckdb")
         def first():
             print("ready", flush=True)
-            time.sleep(float(sys.argv[1]))
+            sys.stdin.readline()
 
         run_job(dg.Definitions(assets=[first], jobs=[dg.define_asset_job("toy", selection="*")]), "toy", Console(width=200))
     """
     command = [sys.executable, "-u", "-c", textwrap.dedent(code)]
     environment = {**os.environ, "TENDRIL_HOME": str(home.parent)}
-    with subprocess.Popen([*command, "30"], stdout=subprocess.PIPE, text=True, env=environment) as first:
+    at_once = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen(command, **at_once | {"stdin": subprocess.PIPE}) as first:
+        assert first.stdin
         assert first.stdout
         assert first.stdout.readline() == "ready\n"
-        with subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment) as second:
+        with subprocess.Popen(command, **at_once) as second:
             assert second.stdout
             assert f"process {first.pid} (tendril toy) works in" in second.stdout.readline()
             second.send_signal(signal.SIGINT)
-            assert second.wait(timeout=10) != 0
-        with subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment) as third:
+            assert second.wait(timeout=60) != 0
+        with subprocess.Popen(command, **at_once) as third:
             assert third.stdout
             assert "waiting for its end" in third.stdout.readline()
+            first.stdin.close()  # it has waited until somebody waits for it, however long that took
             assert third.stdout.readline() == "ready\n"
             assert third.wait(timeout=60) == 0
         assert first.wait(timeout=30) == 0
