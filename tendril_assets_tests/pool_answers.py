@@ -22,6 +22,8 @@ def loud(argument: str) -> Callable[[bytes], bytes]:
                 os._exit(3)
             case b"sleep":
                 time.sleep(120)
+            case b"pause":
+                time.sleep(0.05)
         return f"{argument} {data.decode()} {os.getpid()}".encode()
 
     return answer
