@@ -142,11 +142,14 @@ def test_an_answer_is_known_to_have_arrived_when_the_client_comes_back() -> None
 
 
 def test_a_client_that_left_before_the_answer_may_ask_again() -> None:
-    with StandInGateway(latency_s=0.4) as gateway:
+    with StandInGateway(latency_s=2) as gateway:
         with pytest.raises(httpx.ReadTimeout):
-            CLIENT.post(f"{gateway.base_url}/chat/completions", json=body(), headers=HEADERS, timeout=0.1)
-        time.sleep(0.6)
-        assert gateway.counters()["abandoned"] == 1
+            CLIENT.post(f"{gateway.base_url}/chat/completions", json=body(), headers=HEADERS, timeout=0.2)
+        deadline = time.monotonic() + 60
+        while (counted := gateway.counters())["in_flight"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert counted["abandoned"] == 1
         assert post(gateway, body()).status_code == 200
         assert gateway.counters()["asked_twice"] == 0
 
@@ -198,9 +201,7 @@ def test_other_paths_and_methods_are_refused() -> None:
 
 def test_requests_are_served_at_the_same_time() -> None:
     with StandInGateway(latency_s=0.3) as gateway, ThreadPoolExecutor(8) as pool:
-        began = time.monotonic()
         assert {r.status_code for r in pool.map(lambda i: post(gateway, body(str(i))), range(8))} == {200}
-        assert time.monotonic() - began < 8 * 0.3
         assert gateway.counters()["most_in_flight"] > 1
 
 
