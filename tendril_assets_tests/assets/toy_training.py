@@ -1,5 +1,6 @@
 """A collection of one toy model whose hand-over files lie there: what its asset needs, and nothing before it."""
 
+import contextlib
 import os
 import signal
 import time
@@ -97,8 +98,9 @@ def children_of(pid: int) -> list[int]:
     """Processes below ``pid``, the nearest first."""
     found: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            found += [child, *children_of(child)]
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            for child in map(int, path.read_text().split()):
+                found += [child, *children_of(child)]
     return found
 
 
