@@ -74,10 +74,10 @@ def test_zip_bomb_in_styles_is_too_large(tmp_path: Path):
     path = docx(tmp_path / "a.docx", paragraph(FIRST), {"word/styles.xml": b" " * 200_000_000})
     assert path.stat().st_size < 400_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.monotonic()
+    started = time.process_time()
     extraction = read_document(path, LIMITS)
     assert extraction.outcome == "too_large"
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 
