@@ -54,7 +54,7 @@ def test_two_threads_do_not_share_a_temporary_file(tmp_path: Path) -> None:
         with replacing(path) as partial:
             names.append(partial.name)
             partial.write_bytes(data)
-            both.wait(10)
+            both.wait(60)
 
     threads = [threading.Thread(target=write, args=(data,)) for data in (b"a" * 9, b"b" * 9)]
     for thread in threads:
