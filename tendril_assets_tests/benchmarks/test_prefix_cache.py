@@ -4,12 +4,12 @@ from tendril_assets_tests.benchmarks.prefix_cache import Size, made_up, measure,
 
 
 def test_leads_miss_a_few_requests_of_each_query_where_groups_alone_miss_all_that_are_in_flight() -> None:
-    size = Size(queries=6, passages=60, in_flight=20, latency_s=0.15)
+    size = Size(queries=4, passages=40, in_flight=20, latency_s=0.4)
     figures = measure(size)
-    # Grouped, about 20 of the 60 requests of each query go out before its first reply. With leads, two do; a busy machine
-    # may let some more of the first ones through.
-    assert figures["missed_grouped"] >= 6 * 15
-    assert 6 <= figures["missed_leads"] <= 6 * 6
+    # Grouped, about 20 of the 40 requests of each query go out before its first reply: as many as are sent in 0.4 s, which
+    # are fewer on a busy machine. With leads it is the first 20 of all, which meet a cold cache in any order, and few more.
+    assert figures["missed_grouped"] >= 4 * 12
+    assert 4 <= figures["missed_leads"] <= 20 + 4 * 4
     assert figures["cached_share_leads"] > figures["cached_share_grouped"] * 1.2
     assert figures["usd_leads"] < figures["usd_grouped"] < figures["usd_uncached"]
 
