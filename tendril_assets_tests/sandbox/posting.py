@@ -6,7 +6,7 @@ from tendril_assets.sandbox.gateway import StandInGateway
 
 HEADERS = {"Authorization": "Bearer any"}
 # One client for all: making one loads the certificates, which takes longer than a request.
-CLIENT = httpx.Client(trust_env=False)
+CLIENT = httpx.Client(trust_env=False, timeout=60)
 
 
 def body(text: str = "Hallo", **fields: object) -> dict:

@@ -131,9 +131,9 @@ def test_what_was_answered_and_is_asked_again_is_counted_beyond_the_process(tmp_
 def test_an_answer_is_known_to_have_arrived_when_the_client_comes_back() -> None:
     """Two connections: the first never comes back, as a killed client does; the second does."""
     with StandInGateway() as gateway:
-        with httpx.Client(trust_env=False) as killed:
+        with httpx.Client(trust_env=False, timeout=60) as killed:
             killed.post(f"{gateway.base_url}/chat/completions", json=body("a"), headers=HEADERS)
-        with httpx.Client(trust_env=False) as other:
+        with httpx.Client(trust_env=False, timeout=60) as other:
             for text in ("a", "b", "a"):
                 other.post(f"{gateway.base_url}/chat/completions", json=body(text), headers=HEADERS)
         counted = gateway.counters()
