@@ -1,13 +1,12 @@
 """One finished demo for all tests that look at one: it takes minutes, and being killed three times is part of it."""
 
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
-from tendril_assets_tests.demo import DemoRun, demo_killed_at, processes_using, tendril
+from tendril_assets_tests.demo import DemoRun, demo_killed_at, left_over, tendril
 
 # The same examples in every run: a gate that fails by chance stops the wrong change. `--hypothesis-seed` looks further.
 settings.register_profile("repeatable", derandomize=True)
@@ -25,7 +24,7 @@ class FinishedDemo(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedDemo:
     """The demo, killed while reading documents, while judging and while training, then run to its end."""
     home = tmp_path_factory.mktemp("demo") / "home"
-    left_over: list[str] = []
+    left: list[str] = []
     killed = []
     # While the first documents are read; in the middle of the paid requests; after the first training checkpoint.
     for pattern in (
@@ -34,13 +33,5 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedDemo:
         r"models__minilm: step 9/",
     ):
         killed.append(demo_killed_at(home, pattern))
-        left_over += _after_a_moment(home)
-    return FinishedDemo(home, tuple(killed), tendril(home, "demo"), tuple(left_over))
-
-
-def _after_a_moment(home: Path) -> list[str]:
-    for _ in range(50):
-        if not processes_using(home):
-            return []
-        time.sleep(0.1)
-    return processes_using(home)
+        left += left_over(home)
+    return FinishedDemo(home, tuple(killed), tendril(home, "demo"), tuple(left))

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,14 @@ def demo_killed_at(home: Path, pattern: str) -> str:
         process.stdout.close()
         process.wait(timeout=60)
     return "".join(lines)
+
+
+def left_over(home: Path, limit_s: float = 30.0) -> list[str]:
+    """Command lines of what does not end by itself; what was just told to end is given its time."""
+    deadline = time.monotonic() + limit_s
+    while (found := processes_using(home)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
 
 
 def processes_using(home: Path) -> list[str]:

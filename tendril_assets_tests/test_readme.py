@@ -18,7 +18,7 @@ from tendril_assets import settings
 from tendril_assets.cli import main
 from tendril_assets.resources.landing import read_rows
 from tendril_assets_tests.conftest import FinishedDemo
-from tendril_assets_tests.demo import environment, processes_using
+from tendril_assets_tests.demo import environment, left_over
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -123,7 +123,8 @@ def test_the_gateway_serves_until_it_is_ended(tmp_path: Path) -> None:
         text=True,
     )
     with process:
-        for _ in range(100):
+        deadline = time.monotonic() + 180  # it writes the sample first
+        while process.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/counters", timeout=5) as response:
                     assert response.status == 200
@@ -132,7 +133,7 @@ def test_the_gateway_serves_until_it_is_ended(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=60)
     assert f"export TENDRIL_LLM_BASE_URL=http://127.0.0.1:{port}/api/v1" in output
-    assert processes_using(home) == []
+    assert left_over(home) == []
 
 
 @pytest.mark.demo

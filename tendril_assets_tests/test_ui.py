@@ -15,7 +15,7 @@ from collections.abc import Generator
 import pytest
 
 from tendril_assets_tests.conftest import FinishedDemo
-from tendril_assets_tests.demo import environment, processes_using
+from tendril_assets_tests.demo import environment, left_over
 
 pytestmark = pytest.mark.demo
 
@@ -81,9 +81,9 @@ def ui(demo: FinishedDemo) -> Generator[Dagster, None, None]:
     log = (demo.home / "ui.log").open("wb")
     process = subprocess.Popen(command, env=environment(demo.home), stdout=log, stderr=subprocess.STDOUT)
     try:
-        for _ in range(120):
+        for _ in range(360):
             assert process.poll() is None, (demo.home / "ui.log").read_text("utf-8")
-            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5)
                 break
             time.sleep(0.5)
@@ -92,7 +92,7 @@ def ui(demo: FinishedDemo) -> Generator[Dagster, None, None]:
         yield Dagster(port)
         os.kill(process.pid, signal.SIGTERM)
         process.wait(timeout=60)
-        assert processes_using(demo.home) == []
+        assert left_over(demo.home) == []
     finally:
         process.kill()
         log.close()
