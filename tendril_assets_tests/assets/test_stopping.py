@@ -25,7 +25,7 @@ from tendril_assets_tests.demo import environment, processes_using
 from tendril_assets_tests.test_ui import Dagster
 
 PAIRS = toy_location.PAIRS
-LIMIT_S = 90
+LIMIT_S = 180
 TERMINATE = "mutation End($id: String!) { terminateRun(runId: $id) { __typename ... on PythonError { message } } }"
 
 

@@ -165,7 +165,7 @@ def test_no_answer_that_arrived_is_paid_for_twice_over_many_kills(tmp_path: Path
             kept = now
         assert len(kept) < REQUESTS, "the kills came too late to interrupt anything"
         process = killed.begin(killed.ask, gateway.base_url, folder, REQUESTS)
-        process.join(120)
+        process.join(300)
         assert process.exitcode == 0
         counted = gateway.counters()
     ledger = Ledger(folder)
