@@ -55,8 +55,14 @@ class ScriptedHandler(QuietHandler):
         self.close_connection |= answer.cut
 
 
+class LoopbackServer(ThreadingHTTPServer):
+    """Takes all connections of a test at once: of more than five the kernel drops some, which come a second later."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 def loopback_server(handler: type[QuietHandler]) -> tuple[ThreadingHTTPServer, threading.Thread]:
     """A server on a free port, and the thread that will serve it; not started."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = LoopbackServer(("127.0.0.1", 0), handler)
     return server, threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

@@ -25,7 +25,7 @@ def requests(n: int) -> list[GatewayRequest]:
 
 
 def ask(gateway: StubGateway | StandInGateway, folder: Path, asked: object, **options: object) -> RunSummary:
-    options = {"concurrency": 4, "retry": FAST, "timeout_s": 5.0, **options}
+    options = {"concurrency": 4, "retry": FAST, "timeout_s": 30.0, **options}
     return answer(asked, Ledger(folder), endpoint=Endpoint(gateway.base_url, SECRET), **options)
 
 
