@@ -98,7 +98,7 @@ def test_one_of_several_leaves_at_once_after_an_error(group: str, code: int, wai
     program = (
         "import threading, time\n"
         "from tendril_assets.training.child import _leave\n"
-        "threading.Thread(target=lambda: (time.sleep(2), print('waited', flush=True))).start()\n"
+        f"threading.Thread(target=lambda: (time.sleep({1 if waits else 30}), print('waited', flush=True))).start()\n"
         f"_leave({code})"
     )
     told = {"TORCHELASTIC_RUN_ID": group, "RANK": "1"} if group else {}
