@@ -73,7 +73,7 @@ def resources_in(folder: Path, base_url: str, **gateway: Any) -> dict[str, Any]:
     """Resources over ``folder``; the first call writes the tables before the query stage."""
     path = folder / "warehouse.duckdb"
     fresh = not path.exists()
-    warehouse = Warehouse(database=str(path), snapshot=str(folder / "snapshot.duckdb"), wait_s=10)
+    warehouse = Warehouse(database=str(path), snapshot=str(folder / "snapshot.duckdb"), wait_s=60)
     if fresh:
         warehouse.replace("toy", {name: TABLES[name].frame(rows) for name, rows in TABLES_BEFORE.items()}, "test")
     return {
