@@ -64,7 +64,9 @@ def test_a_second_run_sends_nothing_trains_nothing_and_is_quick(demo: FinishedDe
     assert again.code == 0, again.output[-4000:]
     assert (again.requests, again.asked_twice) == (0, 0)
     assert not re.search(r"models__minilm: step \d+/", again.output)
-    assert min(again.seconds, cpu_s) < 60  # on a busy machine it waits for others; training alone takes longer
+    # On a busy machine it also waits for others, but for so long only where it waits for something of its own.
+    assert cpu_s < 60
+    assert again.seconds < 180
 
 
 def test_every_table_is_there_and_none_that_should_hold_rows_is_empty(snapshot: duckdb.DuckDBPyConnection) -> None:
