@@ -38,6 +38,9 @@ class _Group(click.Group):
             console.print(f"[red]{type(error).__name__}[/]: ", end="")
             console.print(str(error), markup=False)
             ctx.exit(1)
+        except KeyboardInterrupt:
+            console.print("[yellow]stopped[/] as asked. Run the same command again to go on.")
+            ctx.exit(STOPPED_CODE)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -119,13 +122,12 @@ def demo(collection: str) -> None:
     os.environ.setdefault("TENDRIL_PROFILE", SANDBOX_PROFILE)
     settings = _prepare(Settings.from_env())
     if not _wants_stand_in(settings):
-        _run_and_report(settings, collection)
-        return
+        raise SystemExit(_run_and_report(settings, collection))
     with _stand_in(settings) as gateway:
         _use(gateway)
         before = gateway.counters()
         console.print(f"stand-in gateway: {gateway.base_url}")
-        succeeded = _run_and_report(settings, collection, leave=False)
+        code = _run_and_report(settings, collection)
         try:
             after = gateway.counters()
         except OSError as error:
@@ -136,36 +138,40 @@ def demo(collection: str) -> None:
                 f"answered ones asked twice: {after['asked_twice']:,}, lost on the way by a kill and asked again: "
                 f"{after['lost_on_the_way']:,}"
             )
-    if not succeeded:
-        raise SystemExit(1)
+    raise SystemExit(code)
 
 
 @main.command()
 @click.argument("job", default=DEFAULT_COLLECTION)
 def run(job: str) -> None:
-    """Run one JOB (a collection, <collection>_corpus, _candidates, _drift or _simap) in this process.
+    """Run one JOB in this process: a collection, or its _corpus, _candidates, _judging, _training, _drift or _simap.
 
     Ctrl-C and SIGTERM stop it in order: calls in flight end and are stored. Run it again to go on.
     """
-    settings = _prepare(Settings.from_env())
-    _run_and_report(settings, job)
+    raise SystemExit(_run_and_report(_prepare(Settings.from_env()), job))
 
 
-def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool:
+def _run_and_report(settings: Settings, job: str) -> int:
+    """Runs a job and says how it ended; returns the exit status: 0, 1 or ``STOPPED_CODE``."""
     import dagster as dg
 
-    from tendril_assets.definitions import definitions
+    from tendril_assets.other_runs import Others
     from tendril_assets.running import ensure_dagster_home, run_job
 
     # Dagster's notes on its own beta parameters, from inside Dagster: nothing a user of this tool can act on.
     for category in (dg.BetaWarning, dg.PreviewWarning):
         warnings.filterwarnings("ignore", category=category)
     ensure_dagster_home(settings)
+    # Loading the graph takes seconds: who has to wait for another run is told so before.
+    others = Others(settings.home, console)
+    others.tell(dg.DagsterInstance.get())
+    from tendril_assets.definitions import definitions
+
     loaded = definitions()
     names = [j.name for j in loaded.resolve_all_job_defs() if not j.name.startswith("__")]
     if job not in names:
         raise SettingsError(f"there is no job {job!r}; there are {', '.join(sorted(names))}")
-    outcome = run_job(loaded, job, console)
+    outcome = run_job(loaded, job, console, others)
     if outcome.success:
         from tendril_assets.summary import show_after
 
@@ -180,9 +186,7 @@ def _run_and_report(settings: Settings, job: str, *, leave: bool = True) -> bool
         console.print("[yellow]stopped[/] as asked. What was done is kept: run the same command again to go on.")
     elif not outcome.success:
         console.print("What was done is kept: correct the cause and run the same command again.")
-    if not outcome.success and leave:
-        raise SystemExit(STOPPED_CODE if outcome.stopped else 1)
-    return outcome.success
+    return 0 if outcome.success else STOPPED_CODE if outcome.stopped else 1
 
 
 @main.command()
@@ -207,7 +211,7 @@ def ui(port: int, host: str) -> None:
 
     end_dead_runs(dg.DagsterInstance.get())
     workspace = shipped_file("workspace.yaml")
-    command = [sys.executable, "-m", "dagster", "dev", "-w", str(workspace), "-h", host, "-p", str(port)]
+    command = [sys.executable, "-m", "tendril_assets.dagster_dev", "-w", str(workspace), "-h", host, "-p", str(port)]
     console.print(
         f"Dagster UI: http://{host}:{port} (data in {settings.home}, Dagster's own in {home}); stop with Ctrl-C"
     )

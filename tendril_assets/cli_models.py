@@ -1,13 +1,16 @@
 """``tendril models``: the models of a collection, whether they are on this machine, and what may be done with them."""
 
 import json
+from pathlib import Path
 
 import click
 from rich.console import Console
 
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
+from tendril_assets.evaluation.model_limits import cut_warning, told_cut
 from tendril_assets.evaluation.model_state import ModelState, model_states
 from tendril_assets.hub_cache import cache_folder
+from tendril_assets.release.model_licence import licence_text, where_to_put
 from tendril_assets.settings import Settings
 
 console = Console(highlight=False, soft_wrap=True)
@@ -19,18 +22,21 @@ console = Console(highlight=False, soft_wrap=True)
 def models(collection: str, as_json: bool) -> None:
     """The collection's models: where each base is or how it is fetched, how it is fed and trained, its licence.
 
-    Reads only: nothing is fetched, and no weights are loaded. The active profile counts.
+    Reads only: nothing is fetched, and no weights are loaded. The active profile counts. Exit code 1 where a model cannot
+    be used as the specification says; a base that is only not fetched or installed yet is told, and is no fault.
     """
     states = model_states(collection_spec(collection, Settings.from_env().profile))
     if as_json:
         click.echo(json.dumps([state.to_json() for state in states], ensure_ascii=False, indent=1))
-        return
-    if not states:
+    elif not states:
         console.print(f"{collection} has no models")
-    for state in states:
-        console.print(f"[bold]{state.name}[/]")
-        for what, found in model_lines(state):
-            console.print(f"  {what:<9} {found}", markup=False)
+    else:
+        for state in states:
+            console.print(f"[bold]{state.name}[/]")
+            for what, found in model_lines(state):
+                console.print(f"  {what:<9} {found}", markup=False)
+    if any(state.problem and not state.missing for state in states):
+        raise SystemExit(1)
 
 
 def model_lines(state: ModelState) -> list[tuple[str, str]]:
@@ -38,19 +44,20 @@ def model_lines(state: ModelState) -> list[tuple[str, str]]:
     spec, licence = state.spec, state.spec.licence
     rests = "".join(f" It rests on {work.name} ({work.licence.title})." for work in spec.upstream)
     processes = f" x {spec.processes} processes" if spec.processes > 1 else ""
-    training = (
-        f"batch {spec.batch} x {state.accumulation} accumulated{processes} = {state.effective_batch}"
-        if state.accumulation
-        else f"batch {spec.batch}{processes} does not divide the effective batch {state.effective_batch}: change batch"
-    )
+    training = f"batch {spec.batch} x {state.accumulation} accumulated{processes} = {state.effective_batch}"
+    width = told_cut(spec, state.width) or f"{spec.dimensions:,} dimensions"
+    warning = cut_warning(spec, state.width)
     return [
         ("base", spec.base),
+        *([] if spec.published_base else [("origin", "not told; card and notice cannot name the base: set origin")]),
         *here(state),
         ("pinned", pinned(state)),
-        ("embeds", f"{spec.pooling} pooling, {spec.dimensions:,} dimensions, at most {spec.max_length:,} tokens"),
+        ("embeds", f"{spec.pooling} pooling, {width}, at most {spec.max_length:,} tokens"),
+        *([("warning", warning)] if warning else []),
         ("prompts", f"query {_prompt(spec.query_prompt)}, document {_prompt(spec.document_prompt)}"),
         ("training", training),
         ("licence", f"{licence.title}. {' '.join(licence.consequences)}{rests}"),
+        ("text", _licence_text(state)),
     ]
 
 
@@ -65,12 +72,29 @@ def here(state: ModelState) -> list[tuple[str, str]]:
 
 def pinned(state: ModelState) -> str:
     """By what the base is known; else what would pin it."""
+    if not state.spec.is_hub_id and not state.is_pinned:
+        return "not known: by its content, once it can be used"
     if state.is_pinned:
         return f"yes, commit {state.spec.revision}" if state.fetch else "yes, by its content"
     if state.commit:
         return f"no: set revision to {state.commit}, the commit that is here"
     named = f"{state.spec.revision!r} is no full commit" if state.spec.revision else "no revision is given"
     return f"no: {named}; results of an unpinned base are not used again"
+
+
+def _licence_text(state: ModelState) -> str:
+    """Whether the licence's text will lie in the model's folder."""
+    folder = Path(state.folder) if state.folder else None
+    text = licence_text(state.spec.licence, folder)
+    if text is not None and text.whole == "base":
+        return f"the base's own {text.path.name} goes along"
+    if text is not None:
+        return "ships with this product and goes along"
+    if state.spec.licence.text != "required":
+        return "not needed: name and address of the licence go along"
+    if folder is None:
+        return "goes along if the base has a LICENSE of its own; to be seen once it is here"
+    return f"missing, and copies need it: {where_to_put(state.spec, folder)}"
 
 
 def _prompt(text: str) -> str:

@@ -13,13 +13,17 @@ from rich.console import Console
 
 from tendril_assets.cli_models import pinned
 from tendril_assets.defs import collection_files, collection_spec, require_profile
-from tendril_assets.errors import TendrilError
+from tendril_assets.errors import SpecError, TendrilError
 from tendril_assets.evaluation.model_state import model_states
 from tendril_assets.judging.prices import OLD_AFTER_DAYS, load_price_table
+from tendril_assets.model_registry import registered_models
 from tendril_assets.resources.detector import detector_state
 from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
+
+# What reads the collections' specifications: not asked where they are unsound, or each would say so once more.
+_OF_SPECIFICATIONS = ("profile", "anonymiser", "models")
 
 
 class Missing(str):
@@ -30,6 +34,8 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     """One line per check; True where none found a fault."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
+        ("specification", lambda: _check_specifications(settings.profile)),
+        ("registered models", _check_registry),
         ("profile", lambda: _check_profile(settings.profile)),
         (
             "identifiers",
@@ -45,12 +51,15 @@ def show_doctor(settings: Settings, console: Console) -> bool:
         ("gateway", lambda: _check_gateway(settings)),
         ("prices", lambda: _check_prices(settings.price_table)),
     ]
-    sound = True
+    sound = has_specs = True
     for name, check in checks:
+        if name in _OF_SPECIFICATIONS and not has_specs:
+            console.print(f"[yellow]skipped[/] {name}: correct the specification first")
+            continue
         try:
             found = check()
         except (TendrilError, OSError, httpx.HTTPError) as error:
-            sound = False
+            sound, has_specs = False, has_specs and name != "specification"
             console.print(f"[red]problem[/] {name}: ", end="")
             console.print(str(error), markup=False)
         else:
@@ -58,6 +67,26 @@ def show_doctor(settings: Settings, console: Console) -> bool:
             console.print(f"{sign} {name}: ", end="")
             console.print(found, markup=False)
     return sound
+
+
+def _check_specifications(profile: str | None) -> str:
+    found = []
+    for name in sorted(collection_files()):
+        try:
+            collection_spec(name, profile)
+        except SpecError as error:
+            found.append(error.in_one_line)
+    if found:
+        raise TendrilError("; ".join(dict.fromkeys(found)))
+    return f"of {', '.join(sorted(collection_files()))} as it should be"
+
+
+def _check_registry() -> str:
+    """Every entry of ``models.yaml``, also one that no collection uses."""
+    try:
+        return f"models.yaml describes {', '.join(registered_models())}"
+    except SpecError as error:
+        raise TendrilError(error.in_one_line) from error
 
 
 def _check_profile(profile: str | None) -> str:

@@ -4,6 +4,7 @@ TendrilError
 ├── SettingsError                environment or start-up check
 │   ├── MissingHashKey           no keyed-hash secret, or one under 32 bytes
 │   └── HashKeyChanged           another secret than the one the warehouse was built with
+├── SpecError                    a specification or models.yaml that cannot be read or does not validate
 ├── LandingError                 a landing file, with row numbers
 ├── SimapError                   the SIMAP API cannot be asked: refused, down, or its pages do not end
 │   ├── SimapDown                a request given up after all its attempts
@@ -38,6 +39,7 @@ TendrilError
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class TendrilError(Exception):
@@ -54,6 +56,27 @@ class MissingHashKey(SettingsError):
 
 class HashKeyChanged(SettingsError):
     pass
+
+
+class SpecError(TendrilError):
+    """``problems``: one line per mistake in the file ``path``, each beginning with its field or line.
+
+    ``profile``: whose overlay had been merged in, or None.
+    """
+
+    def __init__(self, path: Path, problems: Sequence[str], profile: str | None = None) -> None:
+        self.path, self.problems, self.profile = path, tuple(problems), profile
+        many = f"{len(self.problems)} mistakes\n  " if len(self.problems) > 1 else ""
+        super().__init__(f"{self.where}: {many}" + "\n  ".join(self.problems))
+
+    @property
+    def where(self) -> str:
+        """The file, and the profile with which it was read."""
+        return f"{self.path}, with profile {self.profile}" if self.profile else str(self.path)
+
+    @property
+    def in_one_line(self) -> str:
+        return f"{self.where}: {'; '.join(self.problems)}"
 
 
 class LandingError(TendrilError):

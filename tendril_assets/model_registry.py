@@ -11,20 +11,22 @@ All become a ``ModelSpec`` when the specification is read. Hashes are taken of t
 description stands.
 """
 
+from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, cast
 
-import yaml
-from pydantic import Field, create_model
+from pydantic import Field, ValidationError, create_model
 
-from tendril_assets.spec_base import Name, Part
-from tendril_assets.spec_training import PACKAGE, ModelSpec, is_local_path
-from tendril_assets.strict_yaml import TextKeysLoader
+from tendril_assets.errors import SpecError
+from tendril_assets.spec_base import Name, Part, field_error
+from tendril_assets.spec_problems import problem_lines
+from tendril_assets.spec_training import BY_NAME, PACKAGE, ModelSpec, is_local_path
+from tendril_assets.strict_yaml import load_text_keys
 
 _FILE = Path(__file__).with_name("models.yaml")
-_BY_NAME = "registered"
 
 _FIELDS: dict[str, Any] = {
     name: (cast(Any, field.annotation) | None, Field(None, description=field.description))
@@ -41,16 +43,51 @@ WRITTEN_MODELS: Any = GenericAlias(dict, (Name, cast(Any, ModelSpec) | _REFERENC
 
 
 @cache
+def _entries() -> Mapping[str, Any]:
+    """``models.yaml`` as it is written, by name. Raises SpecError where it cannot be read or is no mapping."""
+    try:
+        entries = load_text_keys(_FILE)
+    except (OSError, ValueError) as error:
+        raise SpecError(_FILE, [str(error)]) from None
+    if not isinstance(entries, dict):
+        raise SpecError(_FILE, ["should be a mapping of names to models"])
+    return entries
+
+
+@cache
+def registered_model(name: str) -> ModelSpec:
+    """An entry of ``models.yaml``; the others may be wrong. Raises KeyError without one of that name, SpecError for one
+    that is not valid."""
+    entry = _entries()[name]
+    try:
+        model = ModelSpec.model_validate(entry)
+    except ValidationError as error:
+        # Not chained: the lines hold all it says.
+        lines = problem_lines(error, ModelSpec, entry, lambda path: ".".join(map(str, (name, *path))))
+        raise SpecError(_FILE, lines) from None
+    if problem := model.width_problem:
+        raise SpecError(_FILE, [f"{name}.matryoshka: {problem}"])
+    return model
+
+
 def registered_models() -> dict[str, ModelSpec]:
-    """The entries of ``models.yaml`` by name. Raises pydantic.ValidationError for one that is not valid."""
-    entries = yaml.load(_FILE.read_text(encoding="utf-8"), Loader=TextKeysLoader)
-    return {name: ModelSpec.model_validate(entry) for name, entry in entries.items()}
+    """All entries of ``models.yaml`` by name. Raises SpecError with a line for every mistake in any of them."""
+    models, problems = {}, []
+    for name in _entries():
+        try:
+            models[name] = registered_model(name)
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(_FILE, problems)
+    return models
 
 
 def resolved_models(given: Any) -> Any:
     """``models`` of a collection with each reference replaced by what it stands for; pydantic checks the outcome.
 
-    Raises ValueError for a reference to a model that is not registered.
+    Raises PydanticCustomError for a reference to a model that is not registered, and SpecError for a registered one that
+    is not valid: that is a mistake of ``models.yaml`` and not of the collection.
     """
     if not isinstance(given, dict):
         return given
@@ -61,20 +98,27 @@ def _resolved(name: Any, entry: Any) -> Any:
     if entry is not None and not isinstance(entry, dict):
         return entry
     changes = dict(entry or {})
-    wanted = changes.pop(_BY_NAME, None)
+    wanted = changes.pop(BY_NAME, None)
     if wanted is None and "base" in changes:
         return changes
-    known = registered_models()
+    known = list(_entries())
     found = name if wanted is None else wanted
     if not isinstance(found, str) or found not in known:
-        raise ValueError(
-            f"{name}: no model {found!r} is registered; registered are {', '.join(known)}. Take one by its name or with "
-            f"{_BY_NAME}: <name>, or describe this one: base, query_prompt, document_prompt, dimensions, max_length, "
-            "licence"
+        if wanted is None and set(changes) - set(ModelSpec.model_fields):
+            return changes  # a misspelt ``base`` or ``registered``, which is told as such
+        near = get_close_matches(str(found), known, n=1)
+        raise field_error(
+            (name, *((BY_NAME,) if wanted is not None else ())),
+            f"no model {found!r} is registered; {f'did you mean {near[0]}? ' if near else ''}registered are "
+            f"{', '.join(known)}. Take one by its name or with {BY_NAME}: <name>, or describe this one: base, query_prompt, "
+            "document_prompt, dimensions, max_length, licence",
         )
-    entry = known[found]
+    model = registered_model(found)
     base = changes.get("base")
     copied = isinstance(base, str) and (base.startswith(PACKAGE) or is_local_path(base))
     # Another hub id is another model, and says itself where it is from.
-    origin = {"origin": entry.published_base if copied else None} if base is not None else {}
-    return entry.model_dump(mode="json") | origin | changes
+    origin = {"origin": model.published_base if copied else None} if base is not None else {}
+    # Of a model that is cut, wider cuts are no cuts of it.
+    width = changes.get("dimensions")
+    cuts = {"matryoshka": [w for w in model.matryoshka if w <= width]} if isinstance(width, int) else {}
+    return model.model_dump(mode="json") | origin | cuts | changes

@@ -19,6 +19,8 @@ from tendril_assets.resources.lock import exclusive, holder_of
 
 PID_TAG = "tendril/pid"
 START_TAG = "tendril/process_started"
+# How long to try for the lock when only a look is wanted.
+_LOOK_S = 0.2
 _UNFINISHED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
 
 
@@ -66,29 +68,57 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     return _end_dead(instance)[0]
 
 
-def wait_for_others(instance: dg.DagsterInstance, console: Console, poll_s: float = 2.0) -> None:
-    """Wait until no other run is going on; says which one it waits for. Ctrl-C ends the wait."""
-    told: set[str] = set()
-    while living := _end_dead(instance)[1]:
+class Others:
+    """The commands and runs that go on in the data folder ``home`` beside this one. Each is told of once."""
+
+    def __init__(self, home: Path, console: Console) -> None:
+        self._home, self._console = home, console
+        self._lock = home / "run.lock"
+        self._told: set[str] = set()
+
+    def tell(self, instance: dg.DagsterInstance) -> None:
+        """Say what there is to wait for, without waiting: for before something that takes long itself."""
+        try:
+            with exclusive(self._lock, "tendril", _LOOK_S):
+                pass
+        except DatabaseLocked as busy:
+            self._tell_of_command(busy)
+        else:  # else the run is that command's
+            self._tell_of_runs([(run, pid) for run, pid, alive in _unfinished(instance) if alive])
+
+    def wait_for_runs(self, instance: dg.DagsterInstance, poll_s: float = 2.0) -> None:
+        """Wait until no other run is going on; says which one it waits for. Ctrl-C ends the wait."""
+        while living := _end_dead(instance)[1]:
+            self._tell_of_runs(living)
+            time.sleep(poll_s)
+
+    @contextlib.contextmanager
+    def alone(self, job: str) -> Generator[None, None, None]:
+        """Hold the data folder's run lock: commands started at once run one after the other. Ctrl-C ends the wait."""
+        with contextlib.ExitStack() as held:
+            while True:
+                try:
+                    held.enter_context(exclusive(self._lock, f"tendril {job}", 2.0))
+                    break
+                except DatabaseLocked as busy:
+                    self._tell_of_command(busy)
+            yield
+
+    def _tell_of_command(self, busy: DatabaseLocked) -> None:
+        if self._is_news(f"process {busy.pid}"):
+            purpose = holder_of(self._lock).get("purpose", "another command")
+            self._console.print(
+                f"process {busy.pid} ({purpose}) works in {self._home}; waiting for its end", markup=False
+            )
+
+    def _tell_of_runs(self, living: list[tuple[dg.DagsterRun, int]]) -> None:
         for run, pid in living:
-            if run.run_id not in told:
-                told.add(run.run_id)
-                console.print(f"run {run.run_id[:8]} ({run.job_name}, process {pid}) is going on; waiting for its end")
-        time.sleep(poll_s)
+            if self._is_news(run.run_id):
+                self._console.print(
+                    f"run {run.run_id[:8]} ({run.job_name}, process {pid}) is going on; waiting for its end"
+                )
 
-
-@contextlib.contextmanager
-def alone(home: Path, job: str, console: Console) -> Generator[None, None, None]:
-    """Hold the data folder's run lock: commands started at once run one after the other. Ctrl-C ends the wait."""
-    path, told = home / "run.lock", False
-    with contextlib.ExitStack() as held:
-        while True:
-            try:
-                held.enter_context(exclusive(path, f"tendril {job}", 2.0))
-                break
-            except DatabaseLocked as busy:
-                if not told:
-                    purpose = holder_of(path).get("purpose", "another command")
-                    console.print(f"process {busy.pid} ({purpose}) works in {home}; waiting for its end", markup=False)
-                    told = True
-        yield
+    def _is_news(self, what: str) -> bool:
+        news = what not in self._told
+        self._told.add(what)
+        return news

@@ -10,12 +10,14 @@ import io
 import os
 import re
 import shutil
+import signal
 import threading
 import time
 import uuid
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from rich.console import Console, RenderableType
@@ -24,8 +26,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tendril_assets import errors
 from tendril_assets.asking_display import asking_bar
 from tendril_assets.children import process_started
+from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
-from tendril_assets.other_runs import PID_TAG, START_TAG, alone, end_dead_runs, wait_for_others
+from tendril_assets.evaluation.model_state import model_problems
+from tendril_assets.other_runs import PID_TAG, START_TAG, Others, end_dead_runs
 from tendril_assets.resources.asking_progress import Standing, progress_folder, standing_of
 from tendril_assets.settings import Settings
 from tendril_assets.training.display import training_bar
@@ -228,23 +232,79 @@ def _own_descriptor(console: Console) -> Generator[Console, None, None]:
         yield Console(file=file, highlight=False, soft_wrap=True)
 
 
-def run_job(definitions: dg.Definitions, job_name: str, console: Console) -> RunOutcome:
-    """Execute one job in this process, following it live; failures are in the outcome, not raised."""
+@contextlib.contextmanager
+def _helpers_deaf_to_interrupts(instance: dg.DagsterInstance) -> Generator[None, None, None]:
+    """While this lasts, Ctrl-C in a terminal does not reach the helper processes that mirror a step's output.
+
+    Dagster starts them in our process group and ends them with SIGTERM; at an interrupt each would print a traceback of
+    its own in the middle of an end in good order. A child inherits the signals that are blocked when it is started, and
+    an interrupt that comes meanwhile is delivered to us right after.
+    """
+    manager = instance.compute_log_manager
+    capture = manager.capture_logs
+
+    @contextlib.contextmanager
+    def deaf(log_key: Sequence[str]) -> Generator[Any, None, None]:
+        with contextlib.ExitStack() as stack:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                captured = stack.enter_context(capture(log_key))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            yield captured
+
+    manager.capture_logs = deaf
+    try:
+        yield
+    finally:
+        manager.capture_logs = capture
+
+
+def require_models(job: dg.JobDefinition, profile: str | None) -> None:
+    """Before a job that trains or ranks: every model of its collection can be used, as far as its files tell.
+
+    A base that is not fetched counts: nothing is fetched in a run, and the judging before it is paid.
+    Raises SettingsError, naming each model, what is wrong and what to do.
+    """
+    paths = [key.path for key in job.asset_layer.executable_asset_keys]
+    found = [
+        f"{collection}: {problem}"
+        for collection in sorted({path[0] for path in paths if len(path) == 3 and path[1] in ("models", "runs")})
+        for problem in model_problems(collection_spec(collection, profile))
+    ]
+    if found:
+        listed = "\n".join(f"  {problem}" for problem in found)
+        raise SettingsError(
+            f"{job.name} was not begun, and nothing was asked or paid: its training and ranking cannot use\n{listed}\n"
+            "tendril models shows each model; jobs without training and ranking do not need them."
+        )
+
+
+def run_job(definitions: dg.Definitions, job_name: str, console: Console, others: Others | None = None) -> RunOutcome:
+    """Execute one job in this process, following it live; failures are in the outcome, not raised.
+
+    ``others``: who has told already of commands and runs beside this one, where somebody has.
+    Raises SettingsError as ``require_models`` does, before the first step.
+    """
     settings = Settings.from_env()
-    with alone(settings.home, job_name, console), _own_descriptor(console) as steady:
-        return _run_alone(definitions, job_name, steady, settings)
+    require_models(definitions.resolve_job_def(job_name), settings.profile)
+    others = others or Others(settings.home, console)
+    with others.alone(job_name), _own_descriptor(console) as steady:
+        return _run_alone(definitions, job_name, steady, settings, others)
 
 
-def _run_alone(definitions: dg.Definitions, job_name: str, console: Console, settings: Settings) -> RunOutcome:
+def _run_alone(
+    definitions: dg.Definitions, job_name: str, console: Console, settings: Settings, others: Others
+) -> RunOutcome:
     instance = dg.DagsterInstance.get()
     for run_id in end_dead_runs(instance):
         console.print(f"[yellow]run {run_id[:8]} was cut off earlier; going on where it stood[/]")
-    wait_for_others(instance, console)
+    others.wait_for_runs(instance)
     job = definitions.resolve_job_def(job_name)
     run_id = str(uuid.uuid4())
     watcher = _Watcher(instance, run_id, len(job.nodes), console, settings)
     begin = time.monotonic()
-    with watcher.following():
+    with watcher.following(), _helpers_deaf_to_interrupts(instance):
         result = job.execute_in_process(
             instance=instance,
             run_id=run_id,

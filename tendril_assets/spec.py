@@ -2,7 +2,7 @@
 
 A collection is a folder under ``defs/`` whose ``defs.yaml`` holds one ``CollectionSpec``. Whatever changes a result is
 here and is hashed; whatever only changes how the work is done (workers, concurrency, caps) is in ``settings``.
-Misspelt fields are errors (``extra="forbid"``), with file and line, when the code location loads.
+Misspelt fields are errors (``extra="forbid"``), with file and field, wherever it is read.
 """
 
 from datetime import date
@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BeforeValidator, Field, SerializationInfo, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, SerializationInfo, ValidationError, model_serializer, model_validator
 from pydantic.functional_serializers import SerializerFunctionWrapHandler
 
+from tendril_assets.errors import SpecError
 from tendril_assets.model_registry import WRITTEN_MODELS, resolved_models
 from tendril_assets.records import PubType
-from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part
+from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part, field_error
 from tendril_assets.spec_calibration import CalibrationSpec
+from tendril_assets.spec_problems import place_in, problem_lines, unknown
 from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
+from tendril_assets.strict_yaml import load_text_keys
 
 ProjectSubType = Literal[
     "construction",
@@ -48,6 +50,10 @@ PubTypeFilter = Literal[
     "abandonment",
     "selective_offering_phase",
 ]
+
+
+# What Dagster allows in a component's file.
+_COMPONENT_KEYS = ["type", "attributes", "template_vars_module", "requirements", "post_processing"]
 
 
 class SimapSpec(Part):
@@ -277,8 +283,11 @@ class CollectionSpec(Part):
             raise ValueError(
                 f"unknown profile {profile!r}; {self.collection} has: {', '.join(sorted(self.profiles)) or 'none'}"
             )
-        merged = _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
-        return CollectionSpec.model_validate(merged)
+        return CollectionSpec.model_validate(self.merged_with(profile))
+
+    def merged_with(self, profile: str) -> dict[str, Any]:
+        """The content with the profile's overlay merged in, not validated. Raises KeyError for an unknown profile."""
+        return _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
 
     @model_validator(mode="after")
     def _published_names_exist(self) -> "CollectionSpec":
@@ -291,6 +300,16 @@ class CollectionSpec(Part):
                 raise ValueError(f"release.{field} names {', '.join(unknown)}, which {where} does not have")
         return self
 
+    @model_validator(mode="after")
+    def _models_fit_the_recipe(self) -> "CollectionSpec":
+        for name, model in self.models.items():
+            effective = self.training.effective_batch
+            if problem := model.batch_problem(name, effective, model.processes):
+                raise field_error(("models", name, "batch"), problem)
+            if problem := model.width_problem:
+                raise field_error(("models", name, "matryoshka"), problem)
+        return self
+
     @property
     def systems(self) -> tuple[str, ...]:
         """Ranked systems: BM25, each base model, each fine-tuned model."""
@@ -300,11 +319,45 @@ class CollectionSpec(Part):
 def read_spec(path: Path, profile: str | None = None) -> CollectionSpec:
     """The specification in a ``defs.yaml``, with the profile's overlay where the collection has one of that name.
 
-    Raises OSError or ValueError (with the field) where the file is missing or does not validate.
+    Raises SpecError, with one line per mistake, where the file, or an entry of ``models.yaml`` that it takes, cannot be
+    read or does not validate.
     """
-    attributes = yaml.safe_load(path.read_text(encoding="utf-8"))["attributes"]
-    spec = CollectionSpec.model_validate(attributes)
-    return spec.with_profile(profile if profile in spec.profiles else None)
+    attributes = _attributes(path)
+    try:
+        spec = CollectionSpec.model_validate(attributes)
+    except ValidationError as error:
+        # Not chained: the lines hold all it says, and Dagster prints whatever a cause says once more.
+        raise SpecError(path, problem_lines(error, CollectionSpec, attributes)) from None
+    if profile is None or profile not in spec.profiles:
+        return spec
+    merged = spec.merged_with(profile)
+    try:
+        return CollectionSpec.model_validate(merged)
+    except ValidationError as error:
+        place = place_in(spec.profiles[profile], profile)
+        raise SpecError(path, problem_lines(error, CollectionSpec, merged, place), profile) from None
+
+
+def _attributes(path: Path) -> Any:
+    """What stands below ``attributes``. Beside it only Dagster's own keys may stand: with others an indentation is wrong."""
+    try:
+        content = load_text_keys(path)
+    except (OSError, ValueError) as error:
+        raise SpecError(path, [str(error)]) from None
+    if not isinstance(content, dict):
+        raise SpecError(path, ["should be a mapping with type and attributes"])
+    astray = [key for key in content if key not in _COMPONENT_KEYS]
+    problems = [
+        f"{key}: belongs below attributes: indent it"
+        if key in CollectionSpec.model_fields
+        else f"{key}: {unknown(key, _COMPONENT_KEYS)}"
+        for key in astray
+    ]
+    if "attributes" not in content:
+        problems.append("attributes: missing; the specification stands below it")
+    if problems:
+        raise SpecError(path, problems)
+    return content["attributes"]
 
 
 def _overlay(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,62}$")]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
@@ -16,6 +17,11 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def is_commit(revision: str | None) -> bool:
     """Whether a revision names one state for good: a commit in full. A branch or tag moves, a short commit may become two."""
     return revision is not None and _COMMIT.fullmatch(revision) is not None
+
+
+def field_error(field: tuple[int | str, ...], message: str) -> PydanticCustomError:
+    """For a validator to raise: a mistake that is found in a whole and belongs to ``field`` below it."""
+    return PydanticCustomError("field", "{told}", {"told": message, "field": field})
 
 
 class Part(BaseModel):

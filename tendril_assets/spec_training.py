@@ -83,6 +83,8 @@ NO_RECIPE_FIELDS = MACHINE_FIELDS | {
     *("base", "revision", "sha256", "origin", "licence", "upstream", "matryoshka", "native_code"),
 }
 PACKAGE = "package:"
+# Below a collection's ``models``: the entry of models.yaml that is meant.
+BY_NAME = "registered"
 
 
 def is_local_path(base: str) -> bool:
@@ -133,10 +135,36 @@ class ModelSpec(Part):
         description="padded tokens that go through the model together when it only encodes; absent: by device",
     )
 
+    @field_validator("matryoshka")
+    @classmethod
+    def _widths_are_told_once(cls, given: tuple[int, ...]) -> tuple[int, ...]:
+        if least := [width for width in given if width < 1]:
+            raise ValueError(f"{least[0]} is no number of dimensions: at least 1")
+        if len(set(given)) < len(given):
+            raise ValueError(f"{', '.join(map(str, given))}: a number of dimensions occurs twice")
+        return given
+
     def accumulation(self, effective_batch: int, processes: int) -> int | None:
         """Micro-batches per optimiser step on each of ``processes``; None where batch x processes does not divide it."""
         steps, rest = divmod(effective_batch, self.batch * processes)
         return steps if steps and not rest else None
+
+    def batch_problem(self, name: str, effective_batch: int, processes: int) -> str | None:
+        """Why the model, ``name`` in its collection, cannot be trained in steps of ``effective_batch``; None where it can."""
+        if self.accumulation(effective_batch, processes) is not None:
+            return None
+        together = f"batch {self.batch}" + (f" on {processes} processes" if processes > 1 else "")
+        return (
+            f"{together} does not divide the effective batch {effective_batch}; change models.{name}.batch"
+            f"{' or processes' if processes > 1 else ''}, or training.effective_batch, in the specification"
+        )
+
+    @property
+    def width_problem(self) -> str | None:
+        """Why its embeddings cannot be cut as ``matryoshka`` says; None where they can. Equal to the width is no cut."""
+        wide = [width for width in self.matryoshka if width > self.dimensions]
+        told = f"{', '.join(map(str, wide))} above dimensions {self.dimensions}: leave it out, or correct dimensions"
+        return told if wide else None
 
     @property
     def is_hub_id(self) -> bool:

@@ -1,9 +1,13 @@
 """Loading YAML in which a key given twice is a mistake: YAML itself would silently keep the last."""
 
+from pathlib import Path
 from typing import Any
 
 import yaml
 import yaml.constructor
+import yaml.parser
+import yaml.reader
+import yaml.scanner
 
 # libyaml where PyYAML was built with it: a hundred areas take a tenth of a second instead of a whole one.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -14,8 +18,14 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class StrictLoader(_SafeLoader):
-    """A safe loader; a mapping that names a key twice, or has a key that is no plain value, raises
-    ``yaml.constructor.ConstructorError`` at its place."""
+    """A safe loader; a mapping that names a key twice or has a key that is no plain value, and a date that is none, raise
+    ``yaml.constructor.ConstructorError`` at their place."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:  # from Python's own date or number, without the place
+            raise yaml.constructor.ConstructorError(None, None, f"{node.value}: {error}", node.start_mark) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -40,3 +50,37 @@ class TextKeysLoader(StrictLoader):
                 problem = f"the key {key.value} is read as {read!r}, which is no text: put it in quotes"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
         return super().construct_mapping(node, deep=deep)
+
+
+def yaml_problem(error: yaml.YAMLError) -> str:
+    """Where in the file and what, in one line, without a name for the file: ``line 3, column 5: 'a' occurs twice``."""
+    if isinstance(error, yaml.reader.ReaderError):
+        character = error.character if isinstance(error.character, int) else ord(error.character)
+        return f"character {error.position + 1} of the file, U+{character:04X}, must not stand in YAML: {error.reason}"
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    mark = error.problem_mark or error.context_mark
+    at = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    begun = f" from line {error.context_mark.line + 1}" if error.context_mark else ""
+    context = f" ({error.context}{begun})" if error.context and error.problem else ""
+    hint = "; look at the indentation, and for a missing colon or bracket" if _is_syntax(error) else ""
+    return f"{at}{error.problem or error.context}{context}{hint}"
+
+
+def _is_syntax(error: yaml.YAMLError) -> bool:
+    return isinstance(error, yaml.parser.ParserError | yaml.scanner.ScannerError)
+
+
+def load_text_keys(path: Path) -> Any:
+    """The content of a file whose keys are texts.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ValueError: it is no UTF-8 or no YAML, or names a key twice; the message begins with line and column.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start}: no UTF-8; save the file as UTF-8") from error
+    except yaml.YAMLError as error:
+        raise ValueError(yaml_problem(error)) from error

@@ -1,18 +1,22 @@
 """What the command line prints after a run: results, comparisons, where to look; and the SIMAP mirror's lines."""
 
 import polars as pl
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.release.folders import MODELS
+from tendril_assets.release.wording import certainty
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 
 SHOWN_FAILURES = 20
 SHOWN_ROUNDS = 10
-SHOWN_MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10")
+# What stands between two columns of a table without borders.
+_COLUMN_GAP = 3
+SHOWN_MEASURES = ("ndcg@10", "recall@10", "mrr@10", "p@10")
 
 
 def _warehouse(settings: Settings, wait_s: float = 10) -> Warehouse:
@@ -23,21 +27,54 @@ def _interval(value: float, low: float | None, high: float | None) -> str:
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
+def scores_table(scores: pl.DataFrame) -> Table:
+    """One system a row, one line a cell, 78 characters wide with names of 28: only the first measure has its interval.
+
+    ``scores``: rows of the table system_scores of one level. The report has all measures with their intervals.
+    """
+    systems = [str(system) for system in scores["system"].unique(maintain_order=True)]
+    values = {(row["system"], row["measure"]): row for row in scores.iter_rows(named=True)}
+    columns = {"system": systems} | {
+        measure: [
+            "-"
+            if (row := values.get((system, measure))) is None
+            else _interval(row["value"], row["low"], row["high"])
+            if measure == SHOWN_MEASURES[0]
+            else f"{row['value']:.3f}"
+            for system in systems
+        ]
+        for measure in SHOWN_MEASURES
+    }
+    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    # As wide as its cells, whatever the terminal: where that is too narrow the line runs over, and no cell is cut.
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        width=sum(widths.values()) + _COLUMN_GAP * (len(widths) - 1),
+    )
+    for name in columns:
+        table.add_column(name, justify="left" if name == "system" else "right", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
 def show_results(settings: Settings, collection: str, console: Console) -> None:
     """Metric table with intervals, comparisons and paths; says what is missing where nothing was evaluated."""
     warehouse = _warehouse(settings)
     if warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
-        table = Table(title=f"{collection}: external test collection, macro mean over groups, 95 % interval")
-        table.add_column("system", no_wrap=True)
-        for measure in SHOWN_MEASURES:
-            table.add_column(measure, justify="right")
-        for (system,), rows in scores.group_by("system", maintain_order=True):
-            cells = {
-                row["measure"]: _interval(row["value"], row["low"], row["high"]) for row in rows.iter_rows(named=True)
-            }
-            table.add_row(str(system), *(cells.get(m, "-") for m in SHOWN_MEASURES))
-        console.print(table if scores.height else "nothing was evaluated: the landing folder has no test collection")
+        confidence = collection_spec(collection, settings.profile).evaluation.confidence
+        if scores.height:
+            console.print(
+                f"{collection}: external test collection, macro mean over groups, {certainty(confidence)} interval"
+            )
+        console.print(
+            scores_table(scores)
+            if scores.height
+            else "nothing was evaluated: the landing folder has no test collection"
+        )
         _show_comparisons(warehouse, collection, console)
     for what, path in (
         ("report", settings.reports / f"{collection}.html"),
@@ -52,13 +89,15 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
 
 
 def show_after(settings: Settings, job: str, collection: str, console: Console) -> None:
-    """What a finished job has to show: everything after the whole graph, else its own figures and what comes next."""
-    if job == collection:
+    """What a finished job has to show: everything after training, else its own figures and what comes next."""
+    if job in (collection, f"{collection}_training"):
         show_results(settings, collection, console)
     elif job == f"{collection}_drift":
         _show_drift(_warehouse(settings), collection, console)
     elif job == f"{collection}_candidates":
         console.print("next: tendril estimate (what the open requests will cost), tendril run (asks them)")
+    elif job == f"{collection}_judging":
+        console.print(f"next: tendril run {collection}_training (models, measures, report and release), or tendril run")
     else:
         console.print("next: tendril status, or tendril ui (the asset graph in the browser)")
 

@@ -28,6 +28,7 @@ LAYERS = {
     "spec": 0,
     "spec_base": 0,
     "spec_calibration": 0,
+    "spec_problems": 0,
     "spec_release": 0,
     "spec_training": 0,
     "settings": 0,

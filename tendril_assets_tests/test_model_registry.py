@@ -7,6 +7,7 @@ import yaml
 from pydantic import ValidationError
 
 from tendril_assets import model_registry
+from tendril_assets.errors import SpecError
 from tendril_assets.model_registry import registered_models
 from tendril_assets.spec import CollectionSpec, ModelSpec, TrainingSpec
 from tendril_assets.training.job import TrainingJob
@@ -125,8 +126,8 @@ def test_a_profile_replaces_the_models_and_may_take_them_by_name() -> None:
     ("given", "told"),
     [
         ({"unknown": {}}, r"no model 'unknown' is registered; registered are most_embed_de, arctic_embed_l, "),
-        ({"mine": {"registered": "unknown"}}, r"mine: no model 'unknown' is registered"),
-        ({"mine": {"registered": ["a"]}}, r"mine: no model \['a'\] is registered"),
+        ({"mine": {"registered": "unknown"}}, r"models\n  no model 'unknown' is registered"),
+        ({"mine": {"registered": ["a"]}}, r"models\n  no model \['a'\] is registered"),
         ({"mine": {"dimensions": 8}}, "or describe this one: base, query_prompt"),
         ({"arctic_embed_l": {"dimension": 8}}, r"arctic_embed_l\.dimension\n.*Extra inputs"),
         ({"mine": {"base": "a/b", "licence": "MIT"}}, r"mine\.dimensions\n.*Field required"),
@@ -137,6 +138,72 @@ def test_a_profile_replaces_the_models_and_may_take_them_by_name() -> None:
 def test_what_does_not_fit_is_told(given: object, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         spec(models=given)
+
+
+def test_of_a_registered_model_that_is_cut_wider_cuts_are_none() -> None:
+    known = registered_models()["arctic_embed_l"]
+    assert (known.dimensions, known.matryoshka) == (1024, (256,))
+    given = {f"to_{width}": {"registered": "arctic_embed_l", "dimensions": width} for width in (128, 256, 512)}
+    assert [model.matryoshka for model in spec(models=given).models.values()] == [(), (256,), (256,)]
+
+
+GOOD = {"base": "a/b", "dimensions": 8, "licence": "MIT"}
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """``registry(text)``: models.yaml in place of ours."""
+    file = tmp_path / "models.yaml"
+    monkeypatch.setattr(model_registry, "_FILE", file)
+
+    def write(text: str) -> Path:
+        model_registry._entries.cache_clear()
+        model_registry.registered_model.cache_clear()
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    yield write
+    model_registry._entries.cache_clear()
+    model_registry.registered_model.cache_clear()
+
+
+def test_a_wrong_entry_is_told_of_the_registry_and_only_where_it_is_taken(registry) -> None:
+    wrong = GOOD | {"max_lenght": 128, "batch": 0}
+    file = registry(
+        yaml.safe_dump({"good": GOOD, "tiny_xlmr": wrong, "cut": GOOD | {"matryoshka": [9]}}, sort_keys=False)
+    )
+    # Nobody asks for the wrong ones.
+    assert list(spec(models={"good": {}, "mine": {"registered": "good", "batch": 4}}).models) == ["good", "mine"]
+    for given in ({"tiny_xlmr": {}}, {"mine": {"registered": "tiny_xlmr"}}):
+        with pytest.raises(SpecError) as caught:
+            spec(models=given)
+        assert caught.value.path == file
+        assert caught.value.problems == (
+            "tiny_xlmr.batch: 0 given; should be greater than or equal to 1",
+            "tiny_xlmr.max_lenght: unknown; did you mean max_length?",
+        )
+    with pytest.raises(SpecError) as caught:
+        registered_models()
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        *("tiny_xlmr.batch", "tiny_xlmr.max_lenght"),
+        "cut.matryoshka",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: {\n", "line 2, column 1: "),
+        ("a: {}\na: {}\n", "line 2, column 1: 'a' occurs twice"),
+        ("[a]", "a mapping of"),
+    ],
+)
+def test_a_registry_that_cannot_be_read_is_told_where(registry, text: str, told: str) -> None:
+    file = registry(text)
+    with pytest.raises(SpecError, match=rf"models\.yaml: .*{told}") as caught:
+        spec(models={"a": {}})
+    assert caught.value.path == file
+    assert list(spec().models) == ["m"]  # one that takes nothing from it
 
 
 @pytest.mark.parametrize("revision", [None, "main", "0123456", "A" * 40])

@@ -19,18 +19,19 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """``printed(models, *options)``: what the command prints for a collection with these models."""
+    """``printed(models, *options, code=0)``: what the command prints for a collection with these models; it ends with
+    ``code``."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("TENDRIL_HOME", str(tmp_path / "home"))
 
-    def run(models: dict, *options: str) -> str:
+    def run(models: dict, *options: str, code: int = 0) -> str:
         collection = spec(models=models)
         for module in (cli_models, doctor):
             monkeypatch.setattr(module, "collection_spec", lambda *_: collection)
         result = CliRunner().invoke(main, ["models", *options])
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == code, result.output
         return result.output
 
     return run
@@ -44,7 +45,22 @@ def put(tmp_path: Path, commit: str) -> Path:
     folder.mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"weights")
     (folder / "tokenizer.json").write_text("{}")
+    (folder / "config.json").write_text("{}")
     return folder
+
+
+def own_base(folder: Path, **config: object) -> Path:
+    """A plain transformer in a folder: BERT, 64 dimensions, 512 positions."""
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "tokenizer.json").write_text("{}")
+    said = {"model_type": "bert", "hidden_size": 64, "max_position_embeddings": 512} | config
+    (folder / "config.json").write_text(json.dumps(said))
+    return folder
+
+
+def own(folder: Path, **changes: object) -> dict:
+    return {"base": str(folder), "dimensions": 64, "max_length": 512, "licence": "MIT"} | changes
 
 
 def test_a_model_that_is_not_here_comes_with_its_command(printed, tmp_path: Path) -> None:
@@ -72,14 +88,77 @@ def test_a_model_that_is_here_is_told_with_the_commit_that_would_pin_it(printed,
     assert "training batch 4 x 4 accumulated x 2 processes = 32" in text
 
 
-def test_folders_branches_and_batches_that_do_not_divide(printed, tmp_path: Path) -> None:
-    own = {"base": str(tmp_path), "dimensions": 8, "licence": "MIT", "batch": 5}
-    text = " ".join(printed({"own": own, "arctic_embed_l": {"revision": "main"}}).split())
-    assert f"here cannot be used: base model '{tmp_path}': there is no model.safetensors" in text
-    assert "pinned yes, by its content" in text
+def test_folders_and_branches(printed, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    text = " ".join(printed({"own": own(empty), "arctic_embed_l": {"revision": "main"}}, code=1).split())
+    assert f"here cannot be used: base model '{empty}': there is no model.safetensors" in text
+    assert "pinned not known: by its content, once it can be used" in text
     assert "prompts query none, document none" in text
-    assert "batch 5 does not divide the effective batch 32: change batch" in text
     assert "pinned no: 'main' is no full commit" in text
+
+
+def test_a_folder_that_is_not_there_is_pinned_by_nothing(printed, tmp_path: Path) -> None:
+    nowhere = {"own": own(tmp_path / "nowhere")}
+    text = " ".join(printed(nowhere, code=1).split())
+    assert f"there is no folder {tmp_path / 'nowhere'}" in text
+    assert "pinned not known" in text
+    (state,) = json.loads(printed(nowhere, "--json", code=1))
+    assert (state["is_pinned"], state["folder"], state["missing"]) == (False, None, False)
+    text = " ".join(printed({"own": own(own_base(tmp_path / "nowhere"))}).split())
+    assert "pinned yes, by its content" in text
+
+
+def test_what_the_files_do_not_allow_is_told_with_the_field(printed, tmp_path: Path) -> None:
+    base = own_base(tmp_path / "base")
+    wrong = own(base, max_length=4096, dimensions=128, sha256="0" * 64)
+    text = " ".join(printed({"own": wrong}, code=1).split())
+    assert f"{base} reads at most 512 tokens, the specification says 4096: set max_length to 512 or less" in text
+    assert f"{base} gives 64 dimensions, the specification says 128: set dimensions to 64 or less" in text
+    assert "correct sha256" in text
+    with pytest.raises(TendrilError, match=r"own: .*correct sha256; .*set max_length to 512.*; .*set dimensions to 64"):
+        doctor._check_models(None)
+    printed({"own": own(base)})
+    assert "own here, pinned: yes, by its content" in doctor._check_models(None)
+
+
+def test_a_cut_is_told_and_warned_of_where_nobody_declared_it(printed, tmp_path: Path) -> None:
+    base = own_base(tmp_path / "base")
+    assert "mean pooling, 64 dimensions, at most 512 tokens" in printed({"own": own(base)})
+    text = " ".join(printed({"own": own(base, dimensions=32)}).split())
+    assert "embeds mean pooling, 64 dimensions of the base cut to 32, at most 512 tokens" in text
+    assert "warning 32 is none of the widths in matryoshka (none is declared)" in text
+    assert "Set dimensions to 64, or add 32 to matryoshka" in text
+    text = printed({"own": own(base, dimensions=32, matryoshka=[32])})
+    assert "64 dimensions of the base cut to 32" in text
+    assert "warning" not in text
+
+
+def test_a_base_without_a_name_to_publish_is_told(printed, tmp_path: Path) -> None:
+    base = own_base(tmp_path / "base")
+    told = "origin not told; card and notice cannot name the base: set origin"
+    assert told in " ".join(printed({"own": own(base)}).split())
+    assert "origin" not in printed({"own": own(base, origin="maker/base")})
+    assert "origin" not in printed({"most_embed_de": {}})
+
+
+def test_whether_the_licence_s_text_will_be_there(printed, tmp_path: Path) -> None:
+    base = own_base(tmp_path / "base")
+
+    def line(**changes: object) -> str:
+        text = " ".join(printed({"own": own(base, **changes)}).split())
+        return text.rpartition(" text ")[2]
+
+    assert (
+        line()
+        == f"missing, and copies need it: put it as LICENSE into {base}, and it goes along when the cards are made"
+    )
+    assert line(licence="Apache-2.0") == "ships with this product and goes along"
+    assert line(licence="CC-BY-4.0") == "not needed: name and address of the licence go along"
+    (base / "COPYING.txt").write_text("Copyright (c) somebody.")
+    assert line() == "the base's own COPYING.txt goes along"
+    text = " ".join(printed({"multilingual_e5_large": {}}).split())
+    assert text.endswith("text goes along if the base has a LICENSE of its own; to be seen once it is here")
 
 
 def test_as_json_everything_is_there(printed, tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ PROOF = {
     "tendril run": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_corpus": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_candidates": "test_run_takes_a_part_of_the_graph",
+    "tendril run tenders_judging": "test_run_takes_a_part_of_the_graph",
+    "tendril run tenders_training": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_drift": "test_drift",
 }
 
@@ -144,7 +146,7 @@ def test_every_query_answers(demo: FinishedDemo, statement: str) -> None:
 
 
 @pytest.mark.demo
-@pytest.mark.parametrize("job", ["tenders_corpus", "tenders_candidates"])
+@pytest.mark.parametrize("job", ["tenders_corpus", "tenders_candidates", "tenders_judging", "tenders_training"])
 def test_run_takes_a_part_of_the_graph(demo: FinishedDemo, job: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tendril_assets.cli", "run", job],
@@ -155,4 +157,5 @@ def test_run_takes_a_part_of_the_graph(demo: FinishedDemo, job: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "judge_replies" not in done.stdout
+    assert ("judge_replies" in done.stdout) == (job == "tenders_judging")  # where all is answered, without a gateway
+    assert ("models__minilm" in done.stdout) == (job == "tenders_training")

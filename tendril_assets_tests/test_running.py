@@ -12,10 +12,12 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
+from tendril_assets import running
 from tendril_assets.errors import LandingError, SettingsError
 from tendril_assets.other_runs import end_dead_runs
 from tendril_assets.running import ensure_dagster_home, run_job
 from tendril_assets.settings import Settings
+from tendril_assets_tests.test_spec import spec
 
 
 @pytest.fixture
@@ -60,6 +62,45 @@ def test_progress_names_every_step_and_message(home: Path) -> None:
     assert "done first" in text
     assert "half way" in text
     assert "[ 3/3]" in text
+
+
+@pytest.mark.parametrize(("step", "is_stopped"), [("models", True), ("runs", True), ("corpus", False)])
+def test_models_that_cannot_be_used_stop_a_run_before_its_first_step(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, is_stopped: bool
+) -> None:
+    bad = {"base": str(tmp_path / "nowhere"), "dimensions": 2, "licence": "MIT"}
+    hub = {"base": "maker/not-fetched", "dimensions": 2, "licence": "MIT"}
+    collection = spec(models={"bad": bad, "hub": hub})
+    monkeypatch.setattr(running, "collection_spec", lambda *_: collection)
+    ran = []
+
+    @dg.asset(key=["toy", "judged"])
+    def judged() -> None:
+        ran.append("judged")
+
+    @dg.asset(key=["toy", step, "bad"], deps=[judged])
+    def last() -> None:
+        ran.append("last")
+
+    loaded = dg.Definitions(
+        assets=[judged, last],
+        jobs=[dg.define_asset_job("all", selection="*"), dg.define_asset_job("part", selection=["toy/judged"])],
+    )
+    console = Console(file=io.StringIO())
+    assert run_job(loaded, "part", console).success
+    assert ran == ["judged"]
+    if not is_stopped:
+        assert run_job(loaded, "all", console).success
+        return
+    with pytest.raises(SettingsError) as caught:
+        run_job(loaded, "all", console)
+    assert ran == ["judged"]
+    first, one, two, _ = str(caught.value).splitlines()
+    assert first.startswith("all was not begun, and nothing was asked or paid")
+    assert one.startswith("  toy: models.bad: ")
+    assert f"there is no folder {tmp_path / 'nowhere'}" in one
+    assert two.startswith("  toy: models.hub: ")
+    assert "hf download maker/not-fetched" in two
 
 
 def test_a_failure_is_told_by_its_cause(home: Path) -> None:

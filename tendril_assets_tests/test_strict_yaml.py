@@ -6,7 +6,7 @@ import yaml.constructor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.strict_yaml import StrictLoader, TextKeysLoader
+from tendril_assets.strict_yaml import StrictLoader, TextKeysLoader, load_text_keys
 
 
 @pytest.mark.parametrize("loader", [StrictLoader, TextKeysLoader])
@@ -35,6 +35,27 @@ def test_a_bare_word_that_yaml_reads_as_something_else_is_no_text_key(bare):
         yaml.load(text, TextKeysLoader)
     assert raised.value.problem_mark.line == 2
     assert yaml.load(text.replace(f"{bare}:", f"'{bare}':"), TextKeysLoader) == {"rule": {"a": 0, bare: 1}}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a: 1\nb: 2\na: 3\n", r"line 3, column 1: 'a' occurs twice"),
+        (b"a: 1\nday: 2024-17-01\n", r"line 2, column 6: 2024-17-01: month must be in 1"),
+        (
+            b"a:\n  b: 1\n c: 2\n",
+            r"line 3, column 2: did not find expected key \(while parsing a block mapping from line 1\); ",
+        ),
+        (b"a: \xff\n", "byte 3: no UTF-8"),
+        (b"a: \x07\n", r"U\+0007, must not stand in YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_told_by_its_place_alone(tmp_path, content, told):
+    (tmp_path / "file.yaml").write_bytes(content)
+    with pytest.raises(ValueError, match=told) as raised:
+        load_text_keys(tmp_path / "file.yaml")
+    assert "\n" not in str(raised.value)
+    assert "unicode string" not in str(raised.value)
 
 
 def test_merged_keys_stay_possible():

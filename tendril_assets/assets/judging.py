@@ -14,6 +14,7 @@ import polars as pl
 from tendril_assets.assets.asking import Replies, ask, data_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judge_in_use import decide, system_in_use
+from tendril_assets.evaluation.model_state import model_problems
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
 from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, NEEDED
@@ -74,6 +75,9 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     )
     def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
         judge, ledger = system_in_use(artifacts, spec), open_ledger()
+        # Before money is spent on judgments that no training could use.
+        for problem in model_problems(spec):
+            context.log.warning(f"{problem}. Training and ranking will fail on it")
         requests = artifacts.read_frame(collection, REQUESTS)
         metadata = yield from ask(
             context,

@@ -161,7 +161,9 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
                 refused.append(str(error))
                 continue
             context.log.info(f"model {folder.path}: {folder.outcome}")
-            rows.append((model, folder.outcome, f"`{folder.path}`"))
+            if folder.lacking:
+                context.log.warning(f"model {folder.path}: {folder.lacking}")
+            rows.append((model, "; ".join(filter(None, (folder.outcome, folder.lacking))), f"`{folder.path}`"))
         names = {spec.release.published_model(model).name for model in spec.models}
         there = (path.name for path in root.iterdir() if not path.name.startswith(".")) if root.is_dir() else ()
         aside = {
@@ -267,7 +269,16 @@ def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
     }
 
 
-_CORPUS_ENDS = ("corpus", "passage_decisions", "project_status", "removal_effects", "similar_texts")
+_CORPUS_ENDS = (
+    "corpus",
+    "passage_decisions",
+    "project_status",
+    "removal_effects",
+    "similar_texts",
+    "cleared_restrictions",
+    "guarded_pairs",
+)
+_JUDGING_ENDS = ("judge_agreement", "calibration_systems", "judge_choice", "leakage", "split_sizes")
 
 
 def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
@@ -276,9 +287,9 @@ def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
         "snapshot",
         stage="release",
         description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
-        # Of the corpus stage too: its job ends with a snapshot, and a removal shows in the analysts' copy.
+        # Of the corpus and the judging stages too: their jobs end with a snapshot, and a removal shows in the analysts' copy.
         # Not of the model cards: the copy holds nothing of them, and a refused card is no reason to go without it.
-        deps=[*_CORPUS_ENDS, "releases", "report"],
+        deps=[*_CORPUS_ENDS, *_JUDGING_ENDS, "releases", "report"],
         pool="duckdb",
         kinds={"duckdb"},
     )

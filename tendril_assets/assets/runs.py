@@ -22,6 +22,7 @@ from tendril_assets.evaluation.collection import JudgedCollection, frame_hash, j
 from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import ties_at_cut
 from tendril_assets.evaluation.model_files import weights_hash
+from tendril_assets.evaluation.model_state import tell_cut
 from tendril_assets.evaluation.models import is_pinned, model_identity, weights_name
 from tendril_assets.evaluation.ranking import RUN_SCHEMA, UNIT, Scope
 from tendril_assets.resources.artifacts import Artifacts
@@ -197,6 +198,8 @@ def _dense_run(
     def make(scopes: list[Scope]) -> Ranked:
         store = EmbeddingStore(artifacts.folder(spec.collection, "embeddings", model))
         encoder = dense.load_encoder(described, weights, store=store)
+        if weights is None:  # a fine-tuned model has the width it was trained with
+            tell_cut(described, context.log)
         passages = [text for scope in scopes for text in scope.passages["text"]]
         queries = [text for scope in scopes for text in scope.queries["text"]]
         run = dense.rank_dense(

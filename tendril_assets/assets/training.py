@@ -15,6 +15,7 @@ from tendril_assets.assets.examples import exchange_files
 from tendril_assets.assets.training_process import train
 from tendril_assets.assets.training_watch import TrainingWatch, result_metadata
 from tendril_assets.errors import TrainingError
+from tendril_assets.evaluation.model_state import tell_cut
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -95,6 +96,7 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
                 context.log.warning(f"the progress file in {job.folder} cannot be written: {error.strerror}")
             watch(Reused(model, result["best_step"]))
         else:
+            tell_cut(job.spec, context.log)
             train(context, job, job.write(job.folder / JOB_FILE), watch)
             result = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
         return dg.MaterializeResult(

@@ -22,7 +22,7 @@ from tendril_assets.assets.simap import PUBLICATIONS, simap_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.assets.training import training_assets
 from tendril_assets.settings import Settings
-from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec import CollectionSpec, read_spec
 
 STAGES = (
     simap_assets,
@@ -57,8 +57,8 @@ class RetrievalCollection(dg.Component):
     def load(cls, attributes: BaseModel | None, context: dg.ComponentLoadContext) -> Self:
         if not isinstance(attributes, CollectionSpec):
             raise dg.DagsterInvalidDefinitionError(f"{context.path}: attributes of the collection are missing")
-        profile = Settings.from_env().profile
-        return cls(attributes.with_profile(profile if profile in attributes.profiles else None))
+        # Dagster's reading keeps the last of a key given twice, and an overlay is not checked until it is merged in.
+        return cls(read_spec(context.path / "defs.yaml", Settings.from_env().profile))
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         sources = context.load_defs_relative_python_module(Path("sources.py"))
@@ -71,7 +71,8 @@ class RetrievalCollection(dg.Component):
 
 
 def collection_jobs(spec: CollectionSpec) -> list[Any]:
-    """One job for everything, one for the part that costs nothing, one up to the estimate; none of them asks SIMAP.
+    """One job for everything, one for the part that costs nothing, one up to the estimate, and the whole in two halves, for
+    two machines or for another recipe: all that is asked, and all that follows from the grades. None of them asks SIMAP.
 
     Where the specification reads SIMAP, a further one does, and then does the part that costs nothing. Where it has a
     drift check, that too is a job of its own: what is answered is asked again by nobody's accident.
@@ -81,13 +82,18 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     offline = dg.AssetSelection.key_prefixes([name])
     free = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("landing", "corpus")))
     free = free | dg.AssetSelection.assets(dg.AssetKey([name, "snapshot"]))
+    asking = free | dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("queries", "judging", "qrels")))
+    learning = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("training", "evaluation", "release")))
+    learning = learning | dg.AssetSelection.assets(dg.AssetKey([name, "splits"])).downstream()
+    learning = learning.required_multi_asset_neighbors()
     requests = (dg.AssetKey([name, part]) for part in ("candidates", CALIBRATION))
     up_to_requests = dg.AssetSelection.assets(*requests).upstream()
     up_to_requests = up_to_requests.required_multi_asset_neighbors()
     if spec.simap:
-        offline, up_to_requests = offline - online, up_to_requests - online
+        offline, up_to_requests, asking = offline - online, up_to_requests - online, asking - online
     if spec.judge.drift:
-        offline = offline - dg.AssetSelection.assets(*(dg.AssetKey([name, part]) for part in DRIFT_ASSETS))
+        drift = dg.AssetSelection.assets(*(dg.AssetKey([name, part]) for part in DRIFT_ASSETS))
+        offline, asking, learning = offline - drift, asking - drift, learning - drift
     jobs = [
         dg.define_asset_job(name, selection=offline, description="Everything, from landing to release."),
         dg.define_asset_job(
@@ -100,6 +106,16 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
             selection=up_to_requests,
             description="Up to the judge's requests, for an estimate: it pays for the queries' summaries, and for the "
             "calibration only where that decides who judges.",
+        ),
+        dg.define_asset_job(
+            f"{name}_judging",
+            selection=asking,
+            description="From landing to the grades and their splits: it pays the judge, and needs no model and no GPU.",
+        ),
+        dg.define_asset_job(
+            f"{name}_training",
+            selection=learning,
+            description="From the splits of the stored grades to models, measures, report and release: no paid call.",
         ),
     ]
     if spec.simap:

@@ -18,7 +18,8 @@ def collection_files() -> dict[str, Path]:
 
 
 def collection_spec(collection: str, profile: str | None) -> CollectionSpec:
-    """The specification as the code location loads it. Raises SettingsError for a collection there is not."""
+    """The specification as the code location loads it. Raises SettingsError for a collection there is not, and SpecError
+    as ``read_spec`` does."""
     files = collection_files()
     if collection not in files:
         raise SettingsError(f"there is no collection {collection!r}; there are {', '.join(files)}")
@@ -26,7 +27,12 @@ def collection_spec(collection: str, profile: str | None) -> CollectionSpec:
 
 
 def require_profile(profile: str | None) -> None:
-    """Raises SettingsError for a profile that no collection has: a misspelt one would be passed over in silence."""
+    """Raises SettingsError for a profile that no collection has: a misspelt one would be passed over in silence.
+
+    Raises SpecError where a specification does not validate, as it stands or with the profile.
+    """
+    for path in collection_files().values():
+        read_spec(path, profile)
     known = {name for path in collection_files().values() for name in read_spec(path).profiles}
     if profile is not None and profile not in known:
         raise SettingsError(

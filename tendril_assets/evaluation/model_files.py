@@ -15,6 +15,8 @@ from tendril_assets.files import file_hash
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 MODULES = "modules.json"
+LICENCE_NAMES, NOTICE_NAMES = ("LICENSE", "LICENCE", "COPYING"), ("NOTICE",)
+TEXT_ENDINGS = ("", ".txt", ".md")
 _CODE_MAPS = ("config.json", "tokenizer_config.json", "processor_config.json")
 # What loading asks a repository's own code for. Heads for other tasks may be mapped too and are never loaded.
 _LOADED = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoProcessor")
@@ -56,11 +58,31 @@ def weights_hash(folder: Path) -> str | None:
 
 
 def folder_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder's files, the card (README.md) left out."""
+    """SHA-256 over the names and contents of a model folder's files, those for people left out.
+
+    These are the card (README.md), licence and notice: no embedding depends on them, and who adds the licence's text that
+    copies need must not have to train again.
+    """
     digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "README.md"):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not _is_for_people(p.name)):
         digest.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
     return digest.hexdigest()
+
+
+def legal_text(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """The file in ``folder`` with the first of these names, in any case of letters, alone or as .txt or .md; else None."""
+    if not folder.is_dir():
+        return None
+    wanted = [f"{name}{ending}".lower() for name in names for ending in TEXT_ENDINGS]
+    there = [p for p in sorted(folder.iterdir()) if p.name.lower() in wanted and p.is_file()]
+    return min(there, key=lambda p: wanted.index(p.name.lower()), default=None)
+
+
+def _is_for_people(name: str) -> bool:
+    stem, dot, ending = name.partition(".")
+    return name == "README.md" or (
+        stem.upper() in (*LICENCE_NAMES, *NOTICE_NAMES) and (dot + ending).lower() in TEXT_ENDINGS
+    )
 
 
 def model_folders(root: Path) -> list[Path]:
@@ -79,7 +101,7 @@ def check_folder(folder: Path, name: str, *, runs_code: bool, native_code: bool 
     neither trusted nor declared needless, and code from another repository, which no revision of this one pins.
     """
     if not folder.is_dir():
-        raise TendrilError(f"base model {name!r}: there is no folder {folder}")
+        raise TendrilError(f"base model {name!r}: there is no folder {folder}: correct base, or put the model there")
     files = weight_files(folder)
     if missing := [path.name for path in files if not path.is_file()]:
         raise TendrilError(f"{name}: {folder} lacks {', '.join(missing)}: fetch or copy the model again, whole")
@@ -125,7 +147,7 @@ def _refuse_pickles(folder: Path, name: str, *, has_weights: bool) -> None:
 def _check_code(folder: Path, name: str, *, runs_code: bool, native_code: bool) -> None:
     """An untrusted ``auto_map`` is passed over in silence where the library knows the ``model_type``: its own class is
     loaded then, which may compute something else (a decoder made to read in both directions reads in one)."""
-    kinds = {str(module.get("type", _LIBRARY)) for module in _modules(folder)}
+    kinds = {str(module.get("type", _LIBRARY)) for module in listed_modules(folder)}
     foreign = sorted(kind for kind in kinds if not kind.startswith(_LIBRARY))
     places = dict.fromkeys((folder, folder / _module_paths(folder)[0]))
     mapped = sorted({reference for place in places for file in _CODE_MAPS for reference in _auto_map(place / file)})
@@ -150,7 +172,7 @@ def _check_code(folder: Path, name: str, *, runs_code: bool, native_code: bool) 
 def _auto_map(path: Path) -> list[str]:
     if not path.is_file():
         return []
-    mapped = _read(path, dict).get("auto_map") or {}
+    mapped = read_json(path, dict).get("auto_map") or {}
     # A tokenizer's own file may name its classes alone: [slow, fast].
     named = [mapped.get(kind) for kind in _LOADED] if isinstance(mapped, dict) else [mapped]
     classes = [c for entry in named for c in (entry if isinstance(entry, list) else [entry])]
@@ -158,26 +180,28 @@ def _auto_map(path: Path) -> list[str]:
 
 
 def _module_paths(folder: Path) -> list[str]:
-    return [str(module.get("path", "")) for module in _modules(folder)] or [""]
+    return [str(module.get("path", "")) for module in listed_modules(folder)] or [""]
 
 
-def _modules(folder: Path) -> list[dict[str, Any]]:
+def listed_modules(folder: Path) -> list[dict[str, Any]]:
+    """The entries of ``modules.json``, [] without that file. Raises TendrilError for one that is no such list."""
     path = folder / MODULES
-    modules = _read(path, list) if path.is_file() else []
+    modules = read_json(path, list) if path.is_file() else []
     if not all(isinstance(module, dict) for module in modules):
         raise TendrilError(f"{path} does not list modules: fetch or copy the model again, whole")
     return modules
 
 
 def _shards(index: Path) -> list[str]:
-    mapped = _read(index, dict).get("weight_map")
+    mapped = read_json(index, dict).get("weight_map")
     names = sorted({str(name) for name in mapped.values()}) if isinstance(mapped, dict) else []
     if not names or any(Path(name).name != name or not name.endswith(".safetensors") for name in names):
         raise TendrilError(f"{index} names {names[:3] or 'no shard'}: shards are safetensors files in the same folder")
     return names
 
 
-def _read(path: Path, kind: type[T]) -> T:
+def read_json(path: Path, kind: type[T]) -> T:
+    """The dict or list in a JSON file. Raises TendrilError for a file that holds none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

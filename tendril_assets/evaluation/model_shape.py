@@ -15,6 +15,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from tendril_assets.errors import TendrilError
+from tendril_assets.evaluation.model_limits import Shape, shape_problems, tokens_read
 from tendril_assets.spec import ModelSpec
 
 _NAMED = 5
@@ -67,16 +68,16 @@ def fit_to(model: SentenceTransformer, spec: ModelSpec) -> None:
 
     Raises TendrilError where it pools otherwise, is narrower, reads less, or cannot pad.
     """
-    _check_pooling(model, spec)
     tokenizer = model.tokenizer
     if tokenizer is not None and getattr(tokenizer, "pad_token", "") is None:
         raise TendrilError(
             f"the tokenizer of {spec.base} has no padding token, so texts cannot go through in batches: save it once with one "
             "(tokenizer.pad_token = tokenizer.eos_token; tokenizer.save_pretrained(FOLDER)) and name that folder as base"
         )
-    limit = position_limit(model)
-    if limit is not None and spec.max_length > limit:
-        raise TendrilError(f"{spec.base} reads at most {limit} tokens, the specification says {spec.max_length}")
+    model.truncate_dim = None  # of the base: it would be taken for its width
+    width = model.get_embedding_dimension() or model.encode(["a"]).shape[1]  # code of its own need not say
+    if problems := shape_problems(spec, Shape(position_limit(model), width, _pooling(model))):
+        raise TendrilError("; ".join(problems))
     model.max_seq_length = spec.max_length
     # The base's own prompts and default would reach whoever calls encode without naming one.
     model.prompts = {"query": spec.query_prompt, "document": spec.document_prompt}
@@ -84,23 +85,22 @@ def fit_to(model: SentenceTransformer, spec: ModelSpec) -> None:
     model.similarity_fn_name = "cosine"
     if not spec.trust_remote_code:
         _forget_code(model)
-    _set_width(model, spec)
+    _set_width(model, width, spec.dimensions)
 
 
 def position_limit(model: SentenceTransformer) -> int | None:
     """Tokens, special ones included, that the model has positions for; None where nothing limits it.
 
-    The RoBERTa family (XLM-R, CamemBERT, MPNet) counts positions from its padding id + 1 on, so 8,194 rows of the table serve
-    8,192 tokens. For rotary positions it is the length the configuration names.
+    For a table of positions see ``model_limits.tokens_read``. For rotary ones it is the length the configuration names.
     """
     transformer = model.transformers_model
     if transformer is None:
         return None
+    configured = getattr(transformer.config.get_text_config(), "max_position_embeddings", None)
     for name, module in transformer.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            first = 0 if module.padding_idx is None else module.padding_idx + 1
-            return module.num_embeddings - first
-    return getattr(transformer.config.get_text_config(), "max_position_embeddings", None)
+            return tokens_read(module.num_embeddings, module.padding_idx, configured)
+    return None if configured is None else tokens_read(configured, None)
 
 
 def _forget_code(model: SentenceTransformer) -> None:
@@ -112,35 +112,24 @@ def _forget_code(model: SentenceTransformer) -> None:
         settings.pop("auto_map", None)
 
 
-def _check_pooling(model: SentenceTransformer, spec: ModelSpec) -> None:
-    modes: set[str] = set()
-    for module in model:
-        if isinstance(module, Pooling):
-            mode = module.pooling_mode
-            modes |= {mode} if isinstance(mode, str) else {"+".join(mode)}
-    if modes and modes != {spec.pooling}:
-        raise TendrilError(
-            f"{spec.base} pools by {', '.join(sorted(modes))}, the specification says {spec.pooling!r}: set pooling"
-        )
+def _pooling(model: SentenceTransformer) -> frozenset[str]:
+    modes = (module.pooling_mode for module in model if isinstance(module, Pooling))
+    return frozenset(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
 
 
-def _set_width(model: SentenceTransformer, spec: ModelSpec) -> None:
-    """End the model with its first ``dimensions`` coordinates, brought to length 1.
+def _set_width(model: SentenceTransformer, width: int, dimensions: int) -> None:
+    """End the model, which gives ``width`` of them, with its first ``dimensions`` coordinates, brought to length 1.
 
     A narrower width (Matryoshka) is a step of the model itself, not the library's ``truncate_dim``: that cuts after the
     normalisation, so that embeddings come out shorter than 1, and the loss would train coordinates that are never used.
     The step is a projection by ones and zeros, a stock module, so that the saved model needs no code of ours.
     """
-    model.truncate_dim = None
-    width = model.get_embedding_dimension() or model.encode(["a"]).shape[1]  # code of its own need not say
-    if width < spec.dimensions:
-        raise TendrilError(f"{spec.base} gives {width} dimensions, the specification says {spec.dimensions}")
     modules = OrderedDict(model.named_children())
     if isinstance(next(reversed(modules.values())), Normalize):
         modules.popitem()
-    if width > spec.dimensions:
-        first = Dense(width, spec.dimensions, bias=False, activation_function=nn.Identity())
-        first.linear.weight = nn.Parameter(torch.eye(spec.dimensions, width), requires_grad=False)
+    if width > dimensions:
+        first = Dense(width, dimensions, bias=False, activation_function=nn.Identity())
+        first.linear.weight = nn.Parameter(torch.eye(dimensions, width), requires_grad=False)
         modules[_free_name(modules)] = first.to(model.device)
     modules[_free_name(modules)] = Normalize()
     for name in list(model._modules):

@@ -1,19 +1,21 @@
 """A collection's models as a person asks about them: are they here, pinned, how are they fed, what may be done with them."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 from tendril_assets.errors import BaseMissing, TendrilError
-from tendril_assets.evaluation.models import fetch, find_base, is_pinned, model_source
+from tendril_assets.evaluation.model_limits import cut_warning, described_shape, shape_problems, told_cut
+from tendril_assets.evaluation.models import Base, fetch, find_base, is_pinned, model_source
 from tendril_assets.spec import CollectionSpec, ModelSpec
 
 
 @dataclass(frozen=True)
 class ModelState:
-    """One model. ``folder`` is where its base lies, None where it is not on this machine or not fit to be loaded, and
-    ``problem`` says why. ``commit`` is that of the snapshot found in the hub's cache, ``fetch`` the command that
-    fetches the base. ``missing``: the base is not here, which is no fault. ``accumulation`` is None where batch x
-    processes does not divide the effective batch."""
+    """One model. ``folder`` is where its base lies, None where it is not on this machine or cannot be used as the
+    specification says, and ``problem`` says why. ``commit`` is that of the snapshot found in the hub's cache, ``fetch``
+    the command that fetches the base. ``missing``: the base is not here, which is no fault. ``width``: dimensions of the
+    base, None where its files do not tell."""
 
     name: str
     spec: ModelSpec
@@ -22,10 +24,12 @@ class ModelState:
     commit: str | None
     problem: str | None
     missing: bool
+    width: int | None = None
 
     @property
     def is_pinned(self) -> bool:
-        return is_pinned(self.spec)
+        """A base that is no hub's is pinned by its content, which nobody knows while it cannot be used."""
+        return is_pinned(self.spec) and (self.spec.is_hub_id or self.folder is not None)
 
     @property
     def fetch(self) -> str | None:
@@ -48,6 +52,7 @@ class ModelState:
                 "fetch",
                 "problem",
                 "missing",
+                "width",
             )
         }
         return {"name": self.name} | self.spec.model_dump(mode="json") | found
@@ -58,12 +63,47 @@ def model_states(spec: CollectionSpec) -> list[ModelState]:
     return [_state(name, model, spec.training.effective_batch) for name, model in spec.models.items()]
 
 
-def _state(name: str, spec: ModelSpec, effective_batch: int) -> ModelState:
-    commit = folder = problem = None
-    missing = False
+def model_problems(spec: CollectionSpec) -> list[str]:
+    """``models.<name>: <what is wrong and what to do>`` of each model that cannot be used; a base not fetched is one."""
+    return [f"models.{state.name}: {state.problem}" for state in model_states(spec) if state.problem]
+
+
+def tell_cut(spec: ModelSpec, log: logging.Logger) -> None:
+    """One line for a base of more dimensions than are used: a warning where its ``matryoshka`` does not have the width."""
     try:
-        commit = find_base(spec).commit
+        width = described_shape(find_base(spec).folder, runs_code=spec.trust_remote_code).width
+    except TendrilError:
+        return  # whoever loads it says so
+    if (cut := told_cut(spec, width)) is None:
+        return
+    warning = cut_warning(spec, width)
+    log.log(logging.WARNING if warning else logging.INFO, f"{spec.base}: {cut}" + (f"; {warning}" if warning else ""))
+
+
+def _state(name: str, spec: ModelSpec, effective_batch: int) -> ModelState:
+    folder = width = None
+    try:
+        base = find_base(spec)
+    except (TendrilError, OSError, ImportError) as error:  # the last two: a cache or package that cannot be read
+        return ModelState(name, spec, effective_batch, None, None, str(error), isinstance(error, BaseMissing))
+    problems = []
+    try:
         folder = str(model_source(spec))
-    except TendrilError as error:
-        problem, missing = str(error), isinstance(error, BaseMissing)
-    return ModelState(name, spec, effective_batch, folder, commit, problem, missing)
+    except (TendrilError, OSError) as error:
+        problems.append(str(error))
+    wrong, width = _shape(spec, base)
+    # A file that is missing or damaged for both is told once.
+    problems += [told for told in wrong if told not in problems]
+    problem = "; ".join(problems) or None
+    return ModelState(name, spec, effective_batch, None if problem else folder, base.commit, problem, False, width)
+
+
+def _shape(spec: ModelSpec, base: Base) -> tuple[list[str], int | None]:
+    """What of the specification the base's files do not allow, and the base's width."""
+    if not base.folder.is_dir():
+        return [], None
+    try:
+        shape = described_shape(base.folder, runs_code=spec.trust_remote_code)
+    except (TendrilError, OSError) as error:
+        return [str(error)], None
+    return shape_problems(spec, shape), shape.width

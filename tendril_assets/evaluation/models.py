@@ -43,12 +43,15 @@ def model_source(spec: ModelSpec) -> Path:
     Raises TendrilError for a base that is not on this machine, is not complete, would have to be unpickled, would run code
     that is not trusted or not pinned, or has weights of another hash.
     """
-    folder = find_base(spec).folder
+    kind, folder, _ = find_base(spec)
+    if kind == "folder" and not folder.is_dir():
+        at = "" if folder.is_absolute() else f", seen from the working directory {Path.cwd()}"
+        raise TendrilError(f"base: there is no folder {folder}{at}: put the model there, or correct base")
     check_folder(folder, spec.base, runs_code=spec.trust_remote_code, native_code=spec.native_code)
     if spec.sha256 and (actual := weights_hash(folder)) != spec.sha256.lower():
         raise TendrilError(
-            f"the weights of {spec.base} in {folder} have SHA-256 {actual}, the specification says {spec.sha256}: these are "
-            "other weights; install the right ones, or correct sha256"
+            f"sha256: the specification says {spec.sha256}, the weights in {folder} have SHA-256 {actual or 'none'}: these "
+            "are other weights; install the right ones, or correct sha256"
         )
     return folder
 
@@ -66,13 +69,13 @@ def find_base(spec: ModelSpec) -> Base:
     if snapshot is None:
         if Path(spec.base).is_dir() or spec.base.count("/") > 1:
             raise TendrilError(
-                f"base {spec.base!r} reads as a hub id, and the hub's cache has none of that name: for a folder, write "
-                f"./{spec.base}, or its whole path"
+                f"base {spec.base!r} is taken for a hub id, and the hub's cache has none of that name: for a folder, write "
+                f"./{spec.base}, or an absolute path"
             )
         raise BaseMissing(
             f"the base model {spec.base!r} (revision {spec.revision or 'not given'}) is not in the hub's cache "
             f"{cache_folder()}, and nothing is fetched during a run. Fetch it once: {fetch(spec)} (or set HF_HOME to the cache "
-            "that holds it, or base to a local folder)"
+            f"that holds it). The base is taken for a hub id; for a folder, write ./{spec.base}, or an absolute path"
         )
     return Base("hub", snapshot, snapshot.name)
 

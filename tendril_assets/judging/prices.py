@@ -11,10 +11,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tendril_assets.errors import SettingsError
-from tendril_assets.strict_yaml import TextKeysLoader
+from tendril_assets.strict_yaml import load_text_keys
 
 PRICE_TABLE = Path(__file__).parent / "prices.yaml"
 # Makers and routers change prices every few months; an older table is still used, and says so.
@@ -86,8 +84,8 @@ def load_price_table(path: Path | None = None) -> PriceTable:
     """
     path = path or PRICE_TABLE
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = load_text_keys(path)
+    except (OSError, ValueError) as error:
         raise SettingsError(f"the price table {path} cannot be read: {error}") from error
     where = f"the price table {path}"
     required, optional = {"date", "source", "usd_per_million_tokens"}, {"usd_per_request"}

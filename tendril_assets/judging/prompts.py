@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tendril_assets.errors import SettingsError
 from tendril_assets.judging.answer_form import AnswerForm, QuestionForm, parse_answer_form
-from tendril_assets.strict_yaml import TextKeysLoader
+from tendril_assets.strict_yaml import load_text_keys
 
 GUIDELINES = Path(__file__).parent / "guidelines"
 _REQUIRED = ("name", "version", "language", "system", "user")
@@ -85,8 +83,8 @@ def read_prompt(path: Path, extra: tuple[str, ...] = (), data: tuple[str, ...] =
         known = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml")))
         raise SettingsError(f"there is no prompt {path.stem!r}; {path.parent.name}/ has: {known}")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = load_text_keys(path)
+    except ValueError as error:
         raise SettingsError(f"prompt {path.name} cannot be read: {error}") from error
     wanted = {*_REQUIRED, *extra}
     if not isinstance(content, dict) or set(content) - set(data) != wanted:

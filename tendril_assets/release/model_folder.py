@@ -22,8 +22,11 @@ _MODE = 0o644
 
 
 class ModelFolder(NamedTuple):
+    """Where a model's folder is and what was done. ``lacking``: the licence's text, and where to put it; None: it is there."""
+
     path: Path
     outcome: str
+    lacking: str | None = None
 
 
 def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFolder) -> ModelFolder:
@@ -35,7 +38,10 @@ def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFol
     known = card_model(model, inputs, weights)
     found = documents(known, inputs)
     texts = {CARD: write_card(known, inputs, found).encode(), **found.files}
-    return write_folder(root, inputs.spec.release.published_model(model).name, weights.path, texts)
+    made = write_folder(root, inputs.spec.release.published_model(model).name, weights.path, texts)
+    if found.lacking is None:
+        return made
+    return made._replace(lacking=f"the text of {known.entry.licence.short} is missing: {found.lacking}")
 
 
 def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, bytes]) -> ModelFolder:

@@ -8,27 +8,36 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tendril_assets.errors import TendrilError
+from tendril_assets.evaluation.model_files import LICENCE_NAMES, NOTICE_NAMES, legal_text
 from tendril_assets.evaluation.models import find_base
 from tendril_assets.hub_cache import cached_snapshot
 from tendril_assets.licences import Licence
 from tendril_assets.release.model_inputs import CardModel, ModelInputs
+from tendril_assets.spec_training import ModelSpec
 
 LICENCE, NOTICE = "LICENSE", "NOTICE"
 _TEXTS = Path(__file__).parent / "licence"
-_ENDINGS = ("", ".txt", ".md")
+
+
+class LicenceText(NamedTuple):
+    """A file with a licence's text, and whose it is."""
+
+    path: Path
+    whole: Literal["base", "shipped"]
 
 
 class Documents(NamedTuple):
     """``LICENSE`` and ``NOTICE`` of the model folder, as bytes: a base's own are passed on as they are.
 
-    ``whole`` says where the licence's text is from; None where ``LICENSE`` only names it. ``change`` says in a sentence
-    what was done to the base.
+    ``text`` says where the licence's text is from; None where ``LICENSE`` only names it. ``change`` says in a sentence
+    what was done to the base. ``lacking`` says where to put a text that copies need and nobody has; None where none lacks.
     """
 
     licence: bytes
     notice: bytes
-    whole: Literal["base", "shipped"] | None
+    text: LicenceText | None
     change: str
+    lacking: str | None
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -43,12 +52,38 @@ def documents(known: CardModel, inputs: ModelInputs) -> Documents:
         if known.row["best_step"]
         else "The weights are those of the base model: no step of the fine-tuning was better."
     )
-    own, shipped = _base_documents(known), _TEXTS / f"{licence.id}.txt"
-    text, whole = own.get(LICENCE), "base"
-    if not text:
-        text, whole = (shipped.read_bytes(), "shipped") if shipped.is_file() else (_pointer(licence).encode(), None)
+    folder = _base_folder(known)
+    text = licence_text(licence, folder)
+    upstream = legal_text(folder, NOTICE_NAMES) if folder else None
     title = release.published_model(known.name).title
-    return Documents(text, _notice(known, title, change, own.get(NOTICE)), whole, change)
+    return Documents(
+        licence=text.path.read_bytes() if text else _pointer(licence).encode(),
+        notice=_notice(known, title, change, upstream.read_bytes() if upstream else None),
+        text=text,
+        change=change,
+        lacking=where_to_put(known.entry, folder) if text is None and licence.text == "required" else None,
+    )
+
+
+def licence_text(licence: Licence, folder: Path | None) -> LicenceText | None:
+    """The text that goes along: the file of the base in ``folder``, else what ships; None where neither is there.
+
+    Only Apache's text ships. That of MIT and BSD is not whole without the holder's line, which no template has.
+    """
+    own = legal_text(folder, LICENCE_NAMES) if folder else None
+    if own is not None and own.stat().st_size:
+        return LicenceText(own, "base")
+    shipped = _TEXTS / f"{licence.id}.txt"
+    return LicenceText(shipped, "shipped") if shipped.is_file() else None
+
+
+def where_to_put(entry: ModelSpec, folder: Path | None) -> str:
+    """What to do about a licence's text that is not at hand. ``folder``: of the base, None where it is not here."""
+    if folder is None or entry.is_hub_id:
+        return (
+            f"put it in place of {LICENCE} in the model's folder below release/, by hand, before copies are passed on"
+        )
+    return f"put it as {LICENCE} into {folder}, and it goes along when the cards are made"
 
 
 def banner(licence: Licence) -> str:
@@ -75,35 +110,25 @@ def licence_section(known: CardModel, found: Documents) -> str:
 
 
 def _where(licence: Licence, found: Documents) -> str:
-    if found.whole == "base":
-        return f"`{LICENCE}` is the base model's own"
-    if found.whole == "shipped":
+    if found.text is not None and found.text.whole == "base":
+        name = found.text.path.name
+        return f"`{LICENCE}` is the base model's own" + (f" (`{name}` there)" if name != LICENCE else "")
+    if found.text is not None:
         return f"`{LICENCE}` holds the licence's text"
     if licence.text == "required":
         return f"`{LICENCE}` names the licence without its text, which must be put there before copies are passed on"
     return f"`{LICENCE}` names the licence and where its text is"
 
 
-def _base_documents(known: CardModel) -> dict[str, bytes]:
-    """``LICENSE`` and ``NOTICE`` of the base as it was trained from, where that lies on this machine."""
-    folder = _base_folder(known)
-    if folder is None:
-        return {}
-    found = {}
-    for name in (LICENCE, NOTICE):
-        path = next((p for ending in _ENDINGS if (p := folder / f"{name}{ending}").is_file()), None)
-        if path is not None:
-            found[name] = path.read_bytes()
-    return found
-
-
 def _base_folder(known: CardModel) -> Path | None:
+    """The base as it was trained from, where that lies on this machine."""
     if known.entry.is_hub_id:
         # What the cache holds as main today may be another commit, under another licence.
         commit = known.row["revision"]
         return cached_snapshot(known.entry.base, commit) if commit else None
     try:
-        return find_base(known.entry).folder
+        folder = find_base(known.entry).folder
+        return folder if folder.is_dir() else None
     except TendrilError:
         # Trained elsewhere, or the base is gone since: it is not needed any more.
         return None

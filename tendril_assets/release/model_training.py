@@ -104,9 +104,16 @@ def _hyperparameters(known: CardModel) -> str:
         f"with {decay}, {clipped}, effective batch size {recipe.effective_batch:,} ({entry.batch:,} × {rounds:,} gradient "
         f"accumulation{processes}), at most {plural(recipe.max_epochs, 'epoch')}, {row['precision']}, maximum sequence length "
         f"{entry.max_length:,}, seed {known.seed}{early}. The run {end}. The model was "
-        f"evaluated every {plural(recipe.evaluate_every, 'step')}, and the weights with the best balanced validation "
+        f"evaluated {_evaluations(recipe.evaluate_every, row['steps'])}, and the weights with the best balanced validation "
         f"{named(BALANCED.removeprefix('balanced_'))} ({_kept(row)}) were kept."
     )
+
+
+def _evaluations(every: int, steps: int) -> str:
+    """When a run of ``steps`` was evaluated, beside the base before it: every ``every`` steps, and at its end."""
+    if steps <= every:
+        return "once, at its end"
+    return f"every {plural(every, 'step')}{' and at its end' if steps % every else ''}"
 
 
 def _kept(row: dict) -> str:

@@ -205,7 +205,7 @@ def _cost(inputs: ReportInputs) -> str:
 
 def _training(inputs: ReportInputs) -> str:
     trained, curves = inputs.tables["trained_models"].sort("model"), inputs.tables["learning_curves"]
-    parts = [f"<h3>Models</h3>{training_table(trained)}"] if trained.height else []
+    parts = [f"<h3>Models</h3>{training_table(trained, inputs.spec.models)}"] if trained.height else []
     for r in trained.iter_rows(named=True):
         own = curves.filter(pl.col("model") == r["model"])
         curve = pictures.learning_curve(r["model"], own, r["best_step"], r["best_value"])

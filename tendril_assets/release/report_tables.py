@@ -1,11 +1,13 @@
 """The report's tables: agreement, calls, measures with intervals, comparisons."""
 
+from collections.abc import Mapping
 from html import escape
 
 import polars as pl
 
 from tendril_assets.release.markup import page_table, raw_table
 from tendril_assets.release.wording import certainty, figure, interval, named, p_value, signed, system_name, usd
+from tendril_assets.spec_training import ModelSpec
 from tendril_assets.training.record import EARLY_STOP
 
 
@@ -60,11 +62,14 @@ def calls_table(calls: pl.DataFrame) -> str:
     return raw_table(heads, rows, left=2)
 
 
-def training_table(trained: pl.DataFrame) -> str:
-    """One model a row: what was trained on what, how long, and what it gained on the validation groups."""
+def training_table(trained: pl.DataFrame, models: Mapping[str, ModelSpec]) -> str:
+    """One model a row: what was trained on what, how long, and what it gained on the validation groups.
+
+    ``models``: the specification's, which know where a base was published.
+    """
     rows = [
         (
-            f"{escape(r['model'])}<small>{escape(r['base'].removeprefix('package:'))}</small>",
+            f"{escape(r['model'])}<small>{escape(_base(r, models))}</small>",
             figure(r["base_value"]),
             f"{figure(r['best_value'])}<small>{signed(r['best_value'] - r['base_value'])}</small>",
             f"{r['best_step']:,}<small>{'the base' if r['best_step'] == 0 else ''}</small>",
@@ -78,6 +83,14 @@ def training_table(trained: pl.DataFrame) -> str:
     ]
     heads = ("Model", "Base", "Kept", "Kept step", "Steps", "Examples", "Inputs cut", "Parameters", "Minutes")
     return raw_table(heads, rows)
+
+
+def _base(row: dict, models: Mapping[str, ModelSpec]) -> str:
+    """The base by its published name, else without the path to it, which says nothing to readers elsewhere."""
+    entry = models.get(row["model"])
+    if entry is None or entry.base != row["base"]:  # the table is of an earlier specification
+        entry = ModelSpec.model_construct(base=row["base"])
+    return entry.base_title
 
 
 def _millions(parameters: int) -> str:

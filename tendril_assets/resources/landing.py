@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from tendril_assets.corpus.removals import shape_problem
 from tendril_assets.errors import LandingError
 from tendril_assets.records import Column, Table
-from tendril_assets.strict_yaml import StrictLoader
+from tendril_assets.strict_yaml import StrictLoader, yaml_problem
 from tendril_assets.tables import TABLES
 
 MAX_SHOWN = 5
@@ -270,8 +270,7 @@ def read_yaml(path: Path, model: type[ModelT]) -> ModelT:
     try:
         data = yaml.load(read_text(path), StrictLoader)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise LandingError(f"{path}: row {mark.line + 1 if mark else '?'}: not YAML: {error}") from error
+        raise LandingError(f"{path}: {yaml_problem(error)}") from error
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -72,8 +72,13 @@ class StandInGateway:
         with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
             ready, log = Path(folder) / "ready.json", Path(folder) / "log"
             with log.open("wb") as stream:
+                # A session of its own: Ctrl-C in a terminal reaches who started it alone, which asks it to the end.
                 self._process = subprocess.Popen(
-                    self._command(ready), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                    self._command(ready),
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=stream,
+                    start_new_session=True,
                 )
             try:
                 self.port = self._await_port(ready, log)

@@ -64,6 +64,8 @@ class StepDone:
 
     def __str__(self) -> str:
         left = "" if self.eta_s is None else f"  {clock(self.eta_s)} left"
+        if left and self.step == self.steps:
+            left += " to evaluate, to save and to check the kept weights"
         memory = "" if self.memory is None else f"  {self.memory / 2**30:.1f} GiB"
         return (
             f"step {self.step}/{self.steps}  loss {self.loss:.4f}  lr {self.learning_rate:.2e}  "
@@ -73,7 +75,8 @@ class StepDone:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An evaluation: ``values`` as ``learning_curves`` names them, ``value`` the one the best step is chosen by."""
+    """An evaluation: ``values`` as ``learning_curves`` names them, ``value`` the one the best step is chosen by. ``loss``
+    and ``learning_rate`` are of the evaluated step, filled in by who watches (``training.telling``); None for the base."""
 
     step: int
     steps: int
@@ -82,12 +85,16 @@ class Evaluated:
     values: Mapping[str, float]
     best_step: int
     best_value: float
+    loss: float | None = None
+    learning_rate: float | None = None
 
     def __str__(self) -> str:
+        trained = "" if self.loss is None else f"  loss {self.loss:.4f}"
+        trained += "" if self.learning_rate is None else f"  lr {self.learning_rate:.2e}"
         levels = "".join(f"  {name} {value:.4f}" for name, value in self.values.items() if name != self.measure)
         return (
-            f"step {self.step}/{self.steps}  {self.measure} {self.value:.4f}{levels}  best {self.best_value:.4f} at step "
-            f"{self.best_step}"
+            f"step {self.step}/{self.steps}{trained}  {self.measure} {self.value:.4f}{levels}  "
+            f"best {self.best_value:.4f} at step {self.best_step}"
         )
 
 

@@ -83,11 +83,8 @@ class TrainingJob:
         """
         steps = self.spec.accumulation(self.recipe.effective_batch, processes)
         if steps is None:
-            together = f"batch {self.spec.batch}" + (f" on {processes} processes" if processes > 1 else "")
-            raise TrainingError(
-                f"model {self.model}: {together} does not divide the effective batch {self.recipe.effective_batch}; "
-                f"change models.{self.model}.batch{' or processes' if processes > 1 else ''} in the specification"
-            )
+            told = self.spec.batch_problem(self.model, self.recipe.effective_batch, processes)
+            raise TrainingError(f"model {self.model}: {told}")
         return steps
 
     def steps(self, examples: int) -> int:

@@ -22,7 +22,8 @@ LINE_SECONDS = 5.0
 
 
 class Teller:
-    """Keeps the progress file of one training and hands each event on, with the time left filled in.
+    """Keeps the progress file of one training and hands each event on: a step with the time left filled in, an evaluation
+    with loss and learning rate of its step.
 
     The file is first written when there is work to do: a result that is found in place leaves it as it was.
     """
@@ -40,6 +41,9 @@ class Teller:
         self._pace.see(event, self._clock())
         if isinstance(event, StepDone):
             event = replace(event, eta_s=self._pace.left())
+        elif isinstance(event, Evaluated) and event.step and event.step == self.standing.step:
+            # The step before an evaluation is always told: the figures are its own.
+            event = replace(event, loss=self.standing.loss, learning_rate=self.standing.learning_rate)
         if isinstance(event, Reused):
             self._try(lambda: settle(self._folder))
         else:

@@ -210,6 +210,19 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     assert (told["encoded_texts"], told["texts_from_store"]) == (1, 7)
 
 
+def test_a_cut_of_the_base_is_one_line_of_its_ranking(
+    tmp_path: Path, encoders: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    base = encoders[0]
+    cut = spec_of(base).models["mini"].model_copy(update={"dimensions": DIMENSIONS // 2})
+    home = Home(tmp_path, spec_of(base).model_copy(update={"models": {"mini": cut}}))
+    home.materialise(["evaluation_inputs", "runs/mini_base"])
+    told = f"{DIMENSIONS} dimensions of the base cut to {DIMENSIONS // 2}; {DIMENSIONS // 2} is none of the widths"
+    lines = [line for line in capfd.readouterr().err.splitlines() if told in line]
+    assert len(lines) == 1
+    assert "WARNING" in lines[0]
+
+
 def test_weights_that_training_did_not_leave_are_refused(tmp_path: Path, encoders: tuple[Path, Path]) -> None:
     base, tuned = encoders
     home = Home(tmp_path, spec_of(base))

@@ -94,6 +94,21 @@ def test_the_whole_flow_grades_every_pair_and_asks_each_request_once(home):
         assert None not in versions(result).values()
 
 
+def test_models_that_cannot_be_used_are_warned_of_before_money_is_spent(home, capfd: pytest.CaptureFixture[str]):
+    """Runs of the UI go on; the command line has refused such a run before."""
+    bad = {"base": str(home / "nowhere"), "dimensions": 2, "licence": "MIT"}
+    with serving(judge) as stub:
+        chosen = spec(models={"one": bad, "two": bad})
+        assert run(chosen, resources(home, stub), raise_on_error=True).success
+    lines = capfd.readouterr().err.splitlines()
+    (first,) = [n for n, line in enumerate(lines) if "judge: 12 requests, 12 open" in line]
+    told = [n for n, line in enumerate(lines) if "WARNING" in line and "Training and ranking will fail on it" in line]
+    assert len(told) == 2
+    assert max(told) < first
+    assert f"models.one: base: there is no folder {home / 'nowhere'}" in lines[told[0]]
+    assert "models.two: " in lines[told[1]]
+
+
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str | None]:
     return {
         e.asset_key.to_user_string(): e.materialization.tags.get("dagster/data_version")

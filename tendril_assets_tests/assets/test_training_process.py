@@ -16,6 +16,7 @@ import pytest
 from tendril_assets.assets import training as training_assets_module
 from tendril_assets.assets import training_process
 from tendril_assets.assets.training import training_job
+from tendril_assets.errors import TrainingError
 from tendril_assets.training.display import told
 from tendril_assets.training.standing import FAILED, FINISHED, STOPPED
 from tendril_assets_tests.assets.toy_training import (
@@ -55,6 +56,24 @@ def home(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> Trainin
 def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as found:
         yield found
+
+
+def test_a_cut_of_the_base_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
+) -> None:
+    wide = tmp_path / "wide"
+    wide.mkdir()
+    (wide / "config.json").write_text(json.dumps({"hidden_size": 64}))
+    (wide / "model.safetensors").write_bytes(b"weights")
+    (wide / "tokenizer.json").write_text("{}")
+
+    def train(*_: object) -> None:
+        raise TrainingError("as far as this test goes")
+
+    monkeypatch.setattr(training_assets_module, "train", train)
+    result = TrainingHome(tmp_path, toy_spec(wide)).materialise(instance)
+    (line,) = [line for line in lines_of(instance, result.run_id) if "cut" in line]
+    assert line.startswith(f"{wide}: 64 dimensions of the base cut to 16; 16 is none of the widths in matryoshka")
 
 
 def lines_of(instance: dg.DagsterInstance, run: str) -> list[str]:

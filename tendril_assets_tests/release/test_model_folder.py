@@ -164,6 +164,22 @@ def test_the_base_s_own_licence_and_notice_go_along(tmp_path: Path) -> None:
     assert (path / NOTICE).read_bytes().endswith("© Bäse\n".encode("latin-1"))
 
 
+def test_a_licence_under_another_name_goes_along_and_is_named(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    made = described({"base": str(base), "licence": "MIT"}, {"base": str(base)})
+    out = write_model(tmp_path / "out", "mini", made, folder(tmp_path / "kept"))
+    assert out.lacking == (
+        f"the text of MIT is missing: put it as LICENSE into {base}, and it goes along when the cards are made"
+    )
+    assert "names the licence without its text" in (out.path / "README.md").read_text()
+    (base / "Copying.md").write_text("Copyright (c) somebody.\n")
+    out = write_model(tmp_path / "out", "mini", made, folder(tmp_path / "kept"))
+    assert (out.lacking, out.outcome) == (None, "replaced")
+    assert (out.path / LICENCE).read_text() == "Copyright (c) somebody.\n"
+    assert "`LICENSE` is the base model's own (`Copying.md` there);" in (out.path / "README.md").read_text()
+
+
 def test_the_licence_is_that_of_the_commit_that_was_trained_from(tmp_path: Path, monkeypatch) -> None:
     from huggingface_hub import constants
 

@@ -100,3 +100,19 @@ def test_few_groups_are_called_few_below_a_stated_number_alone(tmp_path: Path) -
     scores = inputs().scores.with_columns(groups=pl.lit(FEW_GROUPS, TABLES["system_scores"].schema["groups"]))
     many = card(inputs(scores=scores), tmp_path)
     assert "are few" not in line(many, "One run.")
+
+
+@pytest.mark.parametrize(
+    ("every", "steps", "told"),
+    [
+        (4, 2, "once, at its end"),
+        (4, 4, "once, at its end"),
+        (4, 8, "every 4 steps"),
+        (4, 10, "every 4 steps and at its end"),
+        (1, 3, "every 1 step"),
+    ],
+)
+def test_evaluations_are_told_as_they_were(every: int, steps: int, told: str, tmp_path: Path) -> None:
+    given = described({}, training={"evaluate_every": every})
+    given = given._replace(trained=given.trained.with_columns(steps=pl.lit(steps, pl.Int32)))
+    assert f"The model was evaluated {told}, and the weights" in card(given, tmp_path)

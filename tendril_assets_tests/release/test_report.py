@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import polars as pl
 import pytest
 
 from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, read_figures
@@ -113,3 +114,28 @@ def test_only_a_sandbox_page_is_stamped(page: str) -> None:
 def test_names_from_the_specification_are_escaped() -> None:
     spec = toy.spec(release=toy.spec().release.model_dump() | {"title": "<script>alert(1)</script>"})
     assert "<script>" not in render_report(inputs(spec=spec))
+
+
+@pytest.mark.parametrize(
+    ("base", "origin", "told"),
+    [
+        ("package:mini_weights", None, "mini_weights"),
+        ("package:mini_weights", "sentence-transformers/mini", "sentence-transformers/mini"),
+        ("/srv/secret/place/mini-copy", None, "mini-copy"),
+        ("/srv/secret/place/mini-copy", "sentence-transformers/mini", "sentence-transformers/mini"),
+    ],
+)
+def test_a_base_is_named_as_on_the_card_and_never_by_its_path(base: str, origin: str | None, told: str) -> None:
+    spec = toy.spec()
+    entry = spec.models["mini"].model_copy(update={"base": base, "origin": origin})
+    trained = inputs().tables["trained_models"]
+    trained = trained.with_columns(
+        base=pl.lit(base), recipe=trained["recipe"].str.replace_all("package:mini_weights", base, literal=True)
+    )
+    for models in ({"mini": entry}, spec.models):  # Case: the specification has another base by now.
+        given = inputs(spec=spec.model_copy(update={"models": models}))
+        page = render_report(given._replace(tables=given.tables | {"trained_models": trained}))
+        assert "secret" not in page
+    given = inputs(spec=spec.model_copy(update={"models": {"mini": entry}}))
+    page = render_report(given._replace(tables=given.tables | {"trained_models": trained}))
+    assert f"mini<small>{told}</small>" in page

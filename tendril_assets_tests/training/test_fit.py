@@ -110,7 +110,7 @@ def test_kept_folder_carries_the_prompts_and_nothing_pickled(trained) -> None:
 def test_progress_lines_say_where_it_stands(trained) -> None:
     _, _, lines = trained
     text = "\n".join(lines)
-    assert "input: query: w0 w8" in text
+    assert "example of an input, query: query: w0 w8" in text
     assert "44 examples, batch 4 x 2 on cpu" in text
     assert "bf16 is not supported" in text
     last = next(line for line in reversed(lines) if "loss" in line)

@@ -65,10 +65,10 @@ def test_every_input_has_its_prompt(
         document_prompt + text for text in exchange.corpus["text"]
     }
     first = exchange.train.row(0, named=True)
-    assert [line for line in lines if line.startswith("input: ")] == [
-        f"input: query: {first['query']}",
-        f"input: {document_prompt}{first['positive']}",
-        f"input: {document_prompt}{first['negative_1']}",
+    assert [line for line in lines if line.startswith("example of an input")] == [
+        f"example of an input, query: query: {first['query']}",
+        f"example of an input, positive: {document_prompt}{first['positive']}",
+        f"example of an input, negative 1: {document_prompt}{first['negative_1']}",
     ]
 
     read[ELSEWHERE].clear()
@@ -83,5 +83,12 @@ def test_long_inputs_are_shown_cut(tmp_path: Path, encoder: Path) -> None:
     long = exchange._replace(train=exchange.train.with_columns(positive=exchange.train["positive"] + " w1" * 200))
     shown: list[Event] = []
     fit(toy_job(tmp_path, encoder, long, max_epochs=1, evaluate_every=6), shown.append)
-    inputs = [str(event).removeprefix("input: ") for event in shown if str(event).startswith("input: ")]
-    assert [len(text) for text in inputs][1] == 200
+    _, positive, _ = [str(event) for event in shown if str(event).startswith("example of an input")]
+    text = positive.removeprefix("example of an input, positive: ")
+    head, more = text.split(" … ")
+    whole = f"passage: {long.train['positive'][0]}"
+    # Cut between two words, as late as 200 characters allow.
+    assert whole.startswith(f"{head} ")
+    assert 197 <= len(head) <= 200
+    assert more == f"({len(whole) - len(head)} more characters)"
+    assert {text.rpartition(" ")[2] for text in (head, whole)} == {"w1"}

@@ -140,6 +140,22 @@ def test_it_is_in_the_file_at_every_turn_and_steps_twice_a_second_at_most(
     assert (read_standing(job.folder).step, read_standing(job.folder).doing) == (20, EVALUATING)
 
 
+def test_an_evaluation_says_loss_and_learning_rate_of_its_step(job: TrainingJob) -> None:
+    _, passed = heard(job)
+    base, at_20 = [event for event in passed if isinstance(event, Evaluated)]
+    assert (base.loss, base.learning_rate) == (None, None)
+    assert str(base).startswith("step 0/80  balanced_ndcg@10 0.4000")
+    assert (at_20.loss, at_20.learning_rate) == (0.25, 1e-5)
+    assert str(at_20).startswith("step 20/80  loss 0.2500  lr 1.00e-05  balanced_ndcg@10 0.4500")
+
+
+def test_the_last_step_says_what_is_still_to_come() -> None:
+    assert str(replace(done(STEPS), eta_s=71.0)).endswith(
+        "01:11 left to evaluate, to save and to check the kept weights"
+    )
+    assert str(replace(done(STEPS - 1), eta_s=71.0)).endswith("01:11 left")
+
+
 def test_a_file_is_read_as_it_was_written_and_rubbish_is_none(job: TrainingJob) -> None:
     teller, _ = heard(job)
     teller.end(FAILED, Stop("NonFiniteLoss", "nan", None, 1))
