@@ -112,7 +112,7 @@ def test_it_is_heard_while_it_runs_and_has_no_secret(
     assert re.search(r"last checkpoint step 4, 00:[0-5]\d ago", heard[0])  # within the 50 s it is listened for
 
     lines = lines_of(instance, result.run_id)
-    assert [line for line in lines if line.startswith(f"step 4/100  {MEASURE}")]
+    assert [line for line in lines if line.startswith(f"step 4/100  loss 0.5000  lr 1.00e-05  {MEASURE}")]
     observed = [
         {name: value.value for name, value in event.asset_observation_data.asset_observation.metadata.items()}
         for event in result.all_events
