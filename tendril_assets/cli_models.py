@@ -63,8 +63,8 @@ def model_lines(state: ModelState) -> list[tuple[str, str]]:
 
 def here(state: ModelState) -> list[tuple[str, str]]:
     """Where the base is, how it is fetched, or what is wrong with it."""
-    if state.folder is not None:
-        return [("here", state.folder)]
+    if state.problem is None:
+        return [("here", str(state.folder))]
     if state.missing and state.fetch is not None:
         return [("here", f"no, it is not in the hub's cache {cache_folder()}"), ("fetch", state.fetch)]
     return [("here", f"cannot be used: {state.problem}")]

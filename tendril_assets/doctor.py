@@ -34,7 +34,7 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     """One line per check; True where none found a fault."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: f"home {settings.home}, landing {settings.landing}, profile {settings.profile or 'none'}"),
-        ("specification", lambda: _check_specifications(settings.profile)),
+        ("specification", _check_specifications),
         ("registered models", _check_registry),
         ("profile", lambda: _check_profile(settings.profile)),
         (
@@ -69,13 +69,20 @@ def show_doctor(settings: Settings, console: Console) -> bool:
     return sound
 
 
-def _check_specifications(profile: str | None) -> str:
+def _check_specifications() -> str:
+    """Every specification, as it stands and with each of its profiles: otherwise only the active one's overlay is read."""
     found = []
     for name in sorted(collection_files()):
         try:
-            collection_spec(name, profile)
+            profiles = collection_spec(name, None).profiles
         except SpecError as error:
             found.append(error.in_one_line)
+            continue
+        for profile in profiles:
+            try:
+                collection_spec(name, profile)
+            except SpecError as error:
+                found.append(error.in_one_line)
     if found:
         raise TendrilError("; ".join(dict.fromkeys(found)))
     return f"of {', '.join(sorted(collection_files()))} as it should be"

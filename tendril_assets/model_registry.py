@@ -12,21 +12,22 @@ description stands.
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic_core import PydanticCustomError
 
 from tendril_assets.errors import SpecError
-from tendril_assets.spec_base import Name, Part, field_error
-from tendril_assets.spec_problems import problem_lines
+from tendril_assets.spec_base import Name, Part, dotted, field_error
+from tendril_assets.spec_problems import nearest, problem_lines, unknown
 from tendril_assets.spec_training import BY_NAME, PACKAGE, ModelSpec, is_local_path
 from tendril_assets.strict_yaml import load_text_keys
 
 _FILE = Path(__file__).with_name("models.yaml")
+_WHOLE_NUMBER = TypeAdapter(int)
 
 _FIELDS: dict[str, Any] = {
     name: (cast(Any, field.annotation) | None, Field(None, description=field.description))
@@ -63,7 +64,7 @@ def registered_model(name: str) -> ModelSpec:
         model = ModelSpec.model_validate(entry)
     except ValidationError as error:
         # Not chained: the lines hold all it says.
-        lines = problem_lines(error, ModelSpec, entry, lambda path: ".".join(map(str, (name, *path))))
+        lines = problem_lines(error, ModelSpec, entry, lambda path: dotted((name, *path)))
         raise SpecError(_FILE, lines) from None
     if problem := model.width_problem:
         raise SpecError(_FILE, [f"{name}.matryoshka: {problem}"])
@@ -83,15 +84,28 @@ def registered_models() -> dict[str, ModelSpec]:
     return models
 
 
-def resolved_models(given: Any) -> Any:
-    """``models`` of a collection with each reference replaced by what it stands for; pydantic checks the outcome.
+class _Unresolved(NamedTuple):
+    """In the place of a reference that stands for nothing, so that the other models are checked all the same."""
 
-    Raises PydanticCustomError for a reference to a model that is not registered, and SpecError for a registered one that
-    is not valid: that is a mistake of ``models.yaml`` and not of the collection.
+    mistake: PydanticCustomError
+
+
+def resolved_models(given: Any) -> Any:
+    """``models`` of a collection with each reference replaced by what it stands for; ``described`` checks each of them.
+
+    Raises SpecError for a registered model that is not valid: that is a mistake of ``models.yaml`` and not of the
+    collection.
     """
     if not isinstance(given, dict):
         return given
     return {name: _resolved(name, entry) for name, entry in given.items()}
+
+
+def described(entry: Any) -> Any:
+    """An entry of ``resolved_models``. Raises PydanticCustomError for a reference to a model that is not registered."""
+    if isinstance(entry, _Unresolved):
+        raise entry.mistake
+    return entry
 
 
 def _resolved(name: Any, entry: Any) -> Any:
@@ -99,26 +113,42 @@ def _resolved(name: Any, entry: Any) -> Any:
         return entry
     changes = dict(entry or {})
     wanted = changes.pop(BY_NAME, None)
-    if wanted is None and "base" in changes:
-        return changes
+    if wanted is None:
+        keys = [*ModelSpec.model_fields, BY_NAME]
+        # Without the model that was meant every field that it would give is missing: no mistake of the writer's.
+        if misspelt := [key for key in changes if key not in keys and nearest(key, keys) == BY_NAME]:
+            return _Unresolved(field_error((misspelt[0],), unknown(misspelt[0], keys)))
+        if "base" in changes:
+            return changes
     known = list(_entries())
     found = name if wanted is None else wanted
     if not isinstance(found, str) or found not in known:
         if wanted is None and set(changes) - set(ModelSpec.model_fields):
-            return changes  # a misspelt ``base`` or ``registered``, which is told as such
-        near = get_close_matches(str(found), known, n=1)
-        raise field_error(
-            (name, *((BY_NAME,) if wanted is not None else ())),
-            f"no model {found!r} is registered; {f'did you mean {near[0]}? ' if near else ''}registered are "
+            return changes  # a misspelt ``base``, which is told as such
+        near = nearest(found, known)
+        mistake = field_error(
+            (BY_NAME,) if wanted is not None else (),
+            f"no model {found!r} is registered; {f'did you mean {near}? ' if near else ''}registered are "
             f"{', '.join(known)}. Take one by its name or with {BY_NAME}: <name>, or describe this one: base, query_prompt, "
             "document_prompt, dimensions, max_length, licence",
         )
+        return _Unresolved(mistake)
     model = registered_model(found)
     base = changes.get("base")
     copied = isinstance(base, str) and (base.startswith(PACKAGE) or is_local_path(base))
     # Another hub id is another model, and says itself where it is from.
     origin = {"origin": model.published_base if copied else None} if base is not None else {}
     # Of a model that is cut, wider cuts are no cuts of it.
-    width = changes.get("dimensions")
-    cuts = {"matryoshka": [w for w in model.matryoshka if w <= width]} if isinstance(width, int) else {}
+    width = _width(changes.get("dimensions"))
+    cuts = {} if width is None else {"matryoshka": [cut for cut in model.matryoshka if cut <= width]}
     return model.model_dump(mode="json") | origin | cuts | changes
+
+
+def _width(given: Any) -> int | None:
+    """``dimensions`` as pydantic will read it, from quoted digits too; None for what it will refuse."""
+    if isinstance(given, bool):
+        return None
+    try:
+        return _WHOLE_NUMBER.validate_python(given)
+    except ValidationError:
+        return None

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tendril_assets.children import process_started
 
@@ -58,6 +58,8 @@ class Watched:
     STALE_AFTER: ClassVar[timedelta]
     VERSION: ClassVar[int]
     WHAT: ClassVar[str]
+    # Pydantic's name for it on a dataclass: a field that this program does not know is refused, in nested ones too.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     if TYPE_CHECKING:  # at run time they would be taken for the defaults of the fields
 

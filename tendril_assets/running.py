@@ -25,14 +25,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tendril_assets import errors
 from tendril_assets.asking_display import asking_bar
+from tendril_assets.assets.training import training_job
 from tendril_assets.children import process_started
 from tendril_assets.defs import collection_spec
-from tendril_assets.errors import SettingsError
-from tendril_assets.evaluation.model_state import model_problems
+from tendril_assets.errors import SettingsError, TrainingError
+from tendril_assets.evaluation.model_state import ModelState, unusable_models
 from tendril_assets.other_runs import PID_TAG, START_TAG, Others, end_dead_runs
+from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.asking_progress import Standing, progress_folder, standing_of
 from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
 from tendril_assets.training.display import training_bar
+from tendril_assets.training.installing import RESULT, finished
+from tendril_assets.training.job import data_hash, read_exchange
 from tendril_assets.training.standing import Standing as Training
 from tendril_assets.training.standing import read_standings as read_trainings
 
@@ -237,8 +242,9 @@ def _helpers_deaf_to_interrupts(instance: dg.DagsterInstance) -> Generator[None,
     """While this lasts, Ctrl-C in a terminal does not reach the helper processes that mirror a step's output.
 
     Dagster starts them in our process group and ends them with SIGTERM; at an interrupt each would print a traceback of
-    its own in the middle of an end in good order. A child inherits the signals that are blocked when it is started, and
-    an interrupt that comes meanwhile is delivered to us right after.
+    its own in the middle of an end in good order. A child inherits the signals that are blocked when it is started. The
+    block is this thread's alone: an interrupt that comes meanwhile may be taken by another thread of ours, and Python then
+    handles it here while the capture is being started, as it would without the block.
     """
     manager = instance.compute_log_manager
     capture = manager.capture_logs
@@ -260,24 +266,52 @@ def _helpers_deaf_to_interrupts(instance: dg.DagsterInstance) -> Generator[None,
         manager.capture_logs = capture
 
 
-def require_models(job: dg.JobDefinition, profile: str | None) -> None:
+def require_models(job: dg.JobDefinition, settings: Settings, console: Console) -> None:
     """Before a job that trains or ranks: every model of its collection can be used, as far as its files tell.
 
-    A base that is not fetched counts: nothing is fetched in a run, and the judging before it is paid.
+    A base that is not fetched counts: nothing is fetched in a run, and the judging before it is paid. One that has been
+    trained from does not where its commit is pinned: the kept training and rankings are known without it. It is warned of
+    then, for whatever this run changes before the training, or a ranking that was never made, needs it after all.
     Raises SettingsError, naming each model, what is wrong and what to do.
     """
     paths = [key.path for key in job.asset_layer.executable_asset_keys]
-    found = [
-        f"{collection}: {problem}"
-        for collection in sorted({path[0] for path in paths if len(path) == 3 and path[1] in ("models", "runs")})
-        for problem in model_problems(collection_spec(collection, profile))
-    ]
+    found, artifacts = [], Artifacts(root=str(settings.artifacts))
+    for collection in sorted({path[0] for path in paths if len(path) == 3 and path[1] in ("models", "runs")}):
+        spec = collection_spec(collection, settings.profile)
+        for state in unusable_models(spec):
+            told = f"{collection}: {state.told}"
+            try:
+                is_needed = not _is_trained(spec, state, artifacts)
+            except TrainingError as error:
+                is_needed, told = True, f"{told}. What was trained from it cannot be used either: {error}"
+            if is_needed:
+                found.append(told)
+            else:
+                console.print(
+                    f"{told}. Its model is trained already: the base is needed only if something of it is to be made anew",
+                    style="yellow",
+                    markup=False,
+                )
     if found:
         listed = "\n".join(f"  {problem}" for problem in found)
         raise SettingsError(
             f"{job.name} was not begun, and nothing was asked or paid: its training and ranking cannot use\n{listed}\n"
             "tendril models shows each model; jobs without training and ranking do not need them."
         )
+
+
+def _is_trained(spec: CollectionSpec, state: ModelState, artifacts: Artifacts) -> bool:
+    """Whether the base is only not here, and the model's asset would find its training kept, from the examples as they
+    are now. Raises TrainingError where there are no examples, or what was kept is not as training left it."""
+    if not (state.missing and state.spec.is_hub_id and state.is_pinned):
+        return False  # without the base nobody could say what was trained from
+    job = training_job(spec, artifacts, state.name)
+    if not (job.folder / RESULT).is_file():
+        return False
+    return (
+        finished(job.folder, job.config_hash, data_hash(read_exchange(job.exchange, job.recipe.n_negatives)))
+        is not None
+    )
 
 
 def run_job(definitions: dg.Definitions, job_name: str, console: Console, others: Others | None = None) -> RunOutcome:
@@ -287,7 +321,7 @@ def run_job(definitions: dg.Definitions, job_name: str, console: Console, others
     Raises SettingsError as ``require_models`` does, before the first step.
     """
     settings = Settings.from_env()
-    require_models(definitions.resolve_job_def(job_name), settings.profile)
+    require_models(definitions.resolve_job_def(job_name), settings, console)
     others = others or Others(settings.home, console)
     with others.alone(job_name), _own_descriptor(console) as steady:
         return _run_alone(definitions, job_name, steady, settings, others)

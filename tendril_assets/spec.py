@@ -2,7 +2,8 @@
 
 A collection is a folder under ``defs/`` whose ``defs.yaml`` holds one ``CollectionSpec``. Whatever changes a result is
 here and is hashed; whatever only changes how the work is done (workers, concurrency, caps) is in ``settings``.
-Misspelt fields are errors (``extra="forbid"``), with file and field, wherever it is read.
+Misspelt fields are errors (``extra="forbid"``), with file and field, wherever it is read; those of a profile wherever it
+is read with that profile. ``tendril doctor`` reads it with each.
 """
 
 from datetime import date
@@ -14,9 +15,9 @@ from pydantic import BeforeValidator, Field, SerializationInfo, ValidationError,
 from pydantic.functional_serializers import SerializerFunctionWrapHandler
 
 from tendril_assets.errors import SpecError
-from tendril_assets.model_registry import WRITTEN_MODELS, resolved_models
+from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_models
 from tendril_assets.records import PubType
-from tendril_assets.spec_base import IDENTITY, LLMSpec, Name, Part, field_error
+from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_error, field_errors
 from tendril_assets.spec_calibration import CalibrationSpec
 from tendril_assets.spec_problems import place_in, problem_lines, unknown
 from tendril_assets.spec_release import ReleaseSpec
@@ -102,6 +103,7 @@ class SimapSpec(Part):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "SimapSpec":
+        mistakes: list[tuple[FieldPath, str]] = []
         parts = urlsplit(self.base_url)
         if (
             parts.scheme not in ("http", "https")
@@ -110,15 +112,16 @@ class SimapSpec(Part):
             or parts.fragment
             or "@" in parts.netloc
         ):
-            raise ValueError(f"simap.base_url {self.base_url!r} should look like https://host/api")
+            mistakes.append((("base_url",), f"{self.base_url!r} given; should look like https://host/api"))
         if not (self.search or self.project_sub_types or self.issued_by_organizations):
-            raise ValueError("simap: the search needs search, project_sub_types or issued_by_organizations")
+            mistakes.append(((), "the search needs search, project_sub_types or issued_by_organizations"))
         if self.published_from and self.published_until and self.published_from > self.published_until:
-            raise ValueError(
-                f"simap: published_from {self.published_from} is after published_until {self.published_until}"
-            )
+            told = f"{self.published_from} is after published_until {self.published_until}"
+            mistakes.append((("published_from",), told))
         if len(set(self.languages)) < len(self.languages):
-            raise ValueError("simap.languages: a language occurs twice")
+            mistakes.append((("languages",), "a language occurs twice"))
+        if mistakes:
+            raise field_errors(mistakes)
         return self
 
     @model_serializer(mode="wrap")
@@ -178,9 +181,8 @@ class FilterSpec(Part):
     @model_validator(mode="after")
     def _bounds_leave_room(self) -> "FilterSpec":
         if self.min_characters > self.max_characters:
-            raise ValueError(
-                f"filters: min_characters {self.min_characters} is above max_characters {self.max_characters}"
-            )
+            told = f"{self.min_characters} is above max_characters {self.max_characters}"
+            raise field_error(("min_characters",), told)
         return self
 
 
@@ -197,7 +199,7 @@ class AnonymizationSpec(Part):
     @model_validator(mode="after")
     def _model_is_named(self) -> "AnonymizationSpec":
         if self.detector == "model" and not self.model:
-            raise ValueError("anonymization.model: name the model when detector is 'model'")
+            raise field_error(("model",), "name the model when detector is 'model'")
         return self
 
 
@@ -267,7 +269,10 @@ class CollectionSpec(Part):
     judge: JudgeSpec
     splits: SplitSpec = SplitSpec()
     training: TrainingSpec = TrainingSpec()
-    models: Annotated[dict[Name, ModelSpec], BeforeValidator(resolved_models, json_schema_input_type=WRITTEN_MODELS)]
+    models: Annotated[
+        dict[Name, Annotated[ModelSpec, BeforeValidator(described)]],
+        BeforeValidator(resolved_models, json_schema_input_type=WRITTEN_MODELS),
+    ]
     evaluation: EvaluationSpec = EvaluationSpec()
     release: ReleaseSpec
     profiles: dict[Name, dict[str, Any]] = {}
@@ -290,24 +295,23 @@ class CollectionSpec(Part):
         return _overlay(self.model_dump(mode="json", exclude={"profiles"}), self.profiles[profile])
 
     @model_validator(mode="after")
-    def _published_names_exist(self) -> "CollectionSpec":
-        for field, named, known in (
-            ("models", self.release.models, self.models),
-            ("plurals", self.release.plurals, self.subsets),
-        ):
-            if unknown := sorted(set(named) - set(known)):
-                where = "models" if field == "models" else "subsets"
-                raise ValueError(f"release.{field} names {', '.join(unknown)}, which {where} does not have")
-        return self
-
-    @model_validator(mode="after")
-    def _models_fit_the_recipe(self) -> "CollectionSpec":
+    def _parts_fit_together(self) -> "CollectionSpec":
+        mistakes: list[tuple[FieldPath, str]] = [
+            (("release", field, name), unknown(name, list(known)))
+            for field, named, known in (
+                ("models", self.release.models, self.models),
+                ("plurals", self.release.plurals, self.subsets),
+            )
+            for name in named
+            if name not in known
+        ]
         for name, model in self.models.items():
-            effective = self.training.effective_batch
-            if problem := model.batch_problem(name, effective, model.processes):
-                raise field_error(("models", name, "batch"), problem)
+            if problem := model.batch_problem(self.training.effective_batch, model.processes):
+                mistakes.append((("models", name, "batch"), problem))
             if problem := model.width_problem:
-                raise field_error(("models", name, "matryoshka"), problem)
+                mistakes.append((("models", name, "matryoshka"), problem))
+        if mistakes:
+            raise field_errors(mistakes)
         return self
 
     @property
@@ -319,8 +323,10 @@ class CollectionSpec(Part):
 def read_spec(path: Path, profile: str | None = None) -> CollectionSpec:
     """The specification in a ``defs.yaml``, with the profile's overlay where the collection has one of that name.
 
-    Raises SpecError, with one line per mistake, where the file, or an entry of ``models.yaml`` that it takes, cannot be
-    read or does not validate.
+    Raises SpecError where the file, or an entry of ``models.yaml`` that it takes, cannot be read or does not validate,
+    with one line for each mistake of the first kind there is: of the YAML, only the first; keys that do not belong at the
+    top; fields, and fields of one part that contradict each other, in every part; parts that do not fit together; the same
+    of the content with the profile's overlay.
     """
     attributes = _attributes(path)
     try:

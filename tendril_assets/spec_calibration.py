@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tendril_assets.spec_base import Effort, LLMSpec, Part
+from tendril_assets.spec_base import Effort, LLMSpec, Part, field_error
 
 Statistic = Literal["kappa", "kappa_quadratic"]
 Scale = Literal["graded", "binary"]
@@ -102,23 +102,23 @@ class CalibrationSpec(Part):
     @model_validator(mode="after")
     def _is_consistent(self) -> "CalibrationSpec":
         if self.apply == "chosen" and self.acceptance is None:
-            raise ValueError("judge.calibration: apply 'chosen' needs an acceptance, declared before the data")
+            raise ValueError("apply 'chosen' needs an acceptance, declared before the data")
         if self.refuse and self.apply == "chosen":
             raise ValueError(
-                "judge.calibration: refuse is about the declared judge, which apply 'chosen' does not use; leave refuse out: "
+                "refuse is about the declared judge, which apply 'chosen' does not use; leave refuse out: "
                 "where the rule picks no judge, nothing is asked"
             )
         if self.refuse and self.acceptance is None:
-            raise ValueError("judge.calibration: refuse needs an acceptance to refuse by")
+            raise ValueError("refuse needs an acceptance to refuse by")
         if self.acceptance and self.acceptance.min_repeat is not None and self.repeats < 2:
-            raise ValueError("judge.calibration: acceptance.min_repeat needs repeats of at least 2")
+            raise ValueError("acceptance.min_repeat needs repeats of at least 2")
         for model in self.models:
             if isinstance(model, LLMSpec) and model.reasoning_effort is not None:
-                raise ValueError(f"judge.calibration: {model.model}: the efforts are a list of their own")
+                raise ValueError(f"{model.model}: the efforts are a list of their own")
         for name in ("models", "efforts", "guidelines"):
             values = getattr(self, name)
             if len(set(values)) < len(values):
-                raise ValueError(f"judge.calibration.{name}: an entry occurs twice")
+                raise field_error((name,), "an entry occurs twice")
         return self
 
     @property

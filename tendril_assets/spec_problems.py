@@ -6,7 +6,7 @@ written in a YAML file.
 
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -14,13 +14,22 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from tendril_assets.spec_base import FieldPath, dotted
 from tendril_assets.spec_training import BY_NAME, ModelSpec
 
-FieldPath = tuple[int | str, ...]
 _MAX_SHOWN = 60
 _KEY = "[key]"
 _PLAIN = str | bool | int | float | None
 _READ_AS = {bool: "true or false", int | float: "a number", dt.date: "a date"}
+# What pydantic wants where its type of error begins so, in words of somebody who writes YAML.
+_WANTED = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "finite_number": "a number",
+    "decimal_": "a number",
+    "bool_": "true or false",
+    "date_": "a date such as 2026-11-30",
+}
 # The patterns of the specification, in words.
 PATTERNS = {
     r"^[a-z0-9][a-z0-9_]{0,62}$": "a name of small letters, digits and underscores, 63 at most, the first no underscore",
@@ -33,11 +42,6 @@ PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$": "a name of letters, digits, points, underscores and hyphens, 96 at most",
     r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$": "a hub id such as organisation/name",
 }
-
-
-def dotted(path: FieldPath) -> str:
-    """``a.b.0`` for ('a', 'b', 0)."""
-    return ".".join(map(str, path))
 
 
 def place_in(overlay: Mapping[str, Any], profile: str) -> Callable[[FieldPath], str]:
@@ -73,26 +77,31 @@ def problem_lines(
         # Of several allowed forms pydantic tells what is wrong with each: only the one that was meant is of interest.
         if is_choice and found["type"] == ("string_type" if isinstance(found["input"], Mapping) else "model_type"):
             continue
-        where, text = place(path), _text(found, path, model)
-        # Some messages say themselves where they belong.
-        text = text.removeprefix(f"{dotted(path)}: ")
-        lines.append(f"{where}: {text}" if where else text)
+        if found["type"] == "fields":
+            mistakes = [((*path, *field), text) for field, text in found.get("ctx", {})["mistakes"]]
+        else:
+            mistakes = [(path, _text(found, path, model))]
+        for field, text in mistakes:
+            where = place(field)
+            lines.append(f"{where}: {text}" if where else text)
     return list(dict.fromkeys(lines))
 
 
-def unknown(key: Any, known: list[str]) -> str:
-    """What is said of an unknown key or name."""
+def nearest(key: Any, known: Sequence[str]) -> str | None:
+    """What was probably meant by an unknown key or name; None where nothing known is like it."""
     near = get_close_matches(str(key), known, n=1)
-    if near:
-        return f"unknown; did you mean {near[0]}?"
+    return near[0] if near else None
+
+
+def unknown(key: Any, known: Sequence[str]) -> str:
+    """What is said of an unknown key or name."""
+    if near := nearest(key, known):
+        return f"unknown; did you mean {near}?"
     return f"unknown; known are {', '.join(known)}" if known else "unknown"
 
 
 def _path(found: ErrorDetails, given: Any) -> tuple[FieldPath, bool]:
     """The path in the content, and whether pydantic's went by one of several allowed forms, which it names in between."""
-    told = found.get("ctx", {}).get("field")
-    if told is not None:
-        return (*found["loc"], *told), False
     path: list[int | str] = []
     here, is_choice = given, False
     for step, key in enumerate(found["loc"], start=1):
@@ -115,7 +124,7 @@ def _text(found: ErrorDetails, path: FieldPath, model: type[BaseModel]) -> str:
     if kind == "missing":
         described = [field.description for field in _fields(model, path) if field.description]
         return "; ".join(["missing", *described[:1]])
-    if kind in ("value_error", "field"):
+    if kind == "value_error":
         return found["msg"].removeprefix("Value error, ")
     return f"{_shown(value)} given; should {_wanted(found, path, model)}"
 
@@ -134,8 +143,19 @@ def _wanted(found: ErrorDetails, path: FieldPath, model: type[BaseModel]) -> str
     if kind == "string_pattern_mismatch":
         pattern = found.get("ctx", {})["pattern"]
         return f"be {PATTERNS.get(pattern, f'text of the pattern {pattern}')}"
+    if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
+        return _length_wanted(kind, found.get("ctx", {}))
+    if words := next((words for start, words in _WANTED.items() if kind.startswith(start)), None):
+        return f"be {words}"
     # "Input should be ..." or, of lengths, "Tuple should have ...".
     return found["msg"].partition(" should ")[2] or f"be otherwise: {found['msg']}"
+
+
+def _length_wanted(kind: str, limits: Mapping[str, Any]) -> str:
+    bound, limit = ("at most", limits["max_length"]) if kind.endswith("long") else ("at least", limits["min_length"])
+    if kind.startswith("string"):
+        return f"be text of {bound} {limit} character{'' if limit == 1 else 's'}"
+    return f"have {bound} {limit} entr{'y' if limit == 1 else 'ies'}"
 
 
 def _shown(value: Any) -> str:

@@ -27,7 +27,7 @@ class SplitSpec(Part):
     def _sampled_has_another_name(cls, given: object) -> object:
         if given == "sampled":
             raise ValueError(
-                "splits.policy: what was called sampled is now exact, with the same splits. The default, independent, lets "
+                "what was called sampled is now exact, with the same splits. The default, independent, lets "
                 "each group's own draw decide: new groups move none, but groups that sampled held out may be trained on and "
                 "the other way round, so train again after the change"
             )
@@ -67,7 +67,7 @@ class TrainingSpec(Part):
     def _own_negatives_are_some_of_all(self) -> "TrainingSpec":
         if self.same_document_negatives > self.n_negatives:
             raise ValueError(
-                f"training: same_document_negatives {self.same_document_negatives} is above n_negatives {self.n_negatives}, of "
+                f"same_document_negatives {self.same_document_negatives} is above n_negatives {self.n_negatives}, of "
                 "which it is a part: give both"
             )
         return self
@@ -149,13 +149,16 @@ class ModelSpec(Part):
         steps, rest = divmod(effective_batch, self.batch * processes)
         return steps if steps and not rest else None
 
-    def batch_problem(self, name: str, effective_batch: int, processes: int) -> str | None:
-        """Why the model, ``name`` in its collection, cannot be trained in steps of ``effective_batch``; None where it can."""
+    def batch_problem(self, effective_batch: int, processes: int, field: str = "it") -> str | None:
+        """Why the model cannot be trained in steps of ``effective_batch``; None where it can.
+
+        ``field``: how its ``batch`` is called where that is read; ``it`` where the line begins with the field.
+        """
         if self.accumulation(effective_batch, processes) is not None:
             return None
         together = f"batch {self.batch}" + (f" on {processes} processes" if processes > 1 else "")
         return (
-            f"{together} does not divide the effective batch {effective_batch}; change models.{name}.batch"
+            f"{together} does not divide the effective batch {effective_batch}; change {field}"
             f"{' or processes' if processes > 1 else ''}, or training.effective_batch, in the specification"
         )
 

@@ -26,6 +26,9 @@ class StrictLoader(_SafeLoader):
             return super().construct_object(node, deep=deep)
         except ValueError as error:  # from Python's own date or number, without the place
             raise yaml.constructor.ConstructorError(None, None, f"{node.value}: {error}", node.start_mark) from error
+        except (LookupError, AttributeError) as error:  # what PyYAML trips over where a tag such as !!int forces a type
+            problem = f"{node.value!r} is no {node.tag.rpartition(':')[2]}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -52,11 +55,13 @@ class TextKeysLoader(StrictLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def yaml_problem(error: yaml.YAMLError) -> str:
-    """Where in the file and what, in one line, without a name for the file: ``line 3, column 5: 'a' occurs twice``."""
+def yaml_problem(error: yaml.YAMLError, text: str) -> str:
+    """Where in ``text`` and what, in one line, without a name for the file: ``line 3, column 5: 'a' occurs twice``."""
     if isinstance(error, yaml.reader.ReaderError):
-        character = error.character if isinstance(error.character, int) else ord(error.character)
-        return f"character {error.position + 1} of the file, U+{character:04X}, must not stand in YAML: {error.reason}"
+        character = error.character if isinstance(error.character, str) else chr(error.character)
+        # Its position counts bytes with libyaml and characters without; the first such character is where reading ended.
+        at = _place_after(text[: text.index(character)])
+        return f"{at}: the character U+{ord(character):04X} must not stand in YAML: {error.reason}"
     if not isinstance(error, yaml.MarkedYAMLError):
         return " ".join(str(error).split())
     mark = error.problem_mark or error.context_mark
@@ -65,6 +70,12 @@ def yaml_problem(error: yaml.YAMLError) -> str:
     context = f" ({error.context}{begun})" if error.context and error.problem else ""
     hint = "; look at the indentation, and for a missing colon or bracket" if _is_syntax(error) else ""
     return f"{at}{error.problem or error.context}{context}{hint}"
+
+
+def _place_after(text: str) -> str:
+    """The place of what follows ``text`` at the beginning of a file."""
+    lines = text.split("\n")
+    return f"line {len(lines)}, column {len(lines[-1]) + 1}"
 
 
 def _is_syntax(error: yaml.YAMLError) -> bool:
@@ -79,8 +90,11 @@ def load_text_keys(path: Path) -> Any:
         ValueError: it is no UTF-8 or no YAML, or names a key twice; the message begins with line and column.
     """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), TextKeysLoader)
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start}: no UTF-8; save the file as UTF-8") from error
+        at = _place_after(error.object[: error.start].decode("utf-8"))
+        raise ValueError(f"{at}: no UTF-8; save the file as UTF-8") from error
+    try:
+        return yaml.load(text, TextKeysLoader)
     except yaml.YAMLError as error:
-        raise ValueError(yaml_problem(error)) from error
+        raise ValueError(yaml_problem(error, text)) from error

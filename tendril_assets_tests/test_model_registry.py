@@ -126,8 +126,8 @@ def test_a_profile_replaces_the_models_and_may_take_them_by_name() -> None:
     ("given", "told"),
     [
         ({"unknown": {}}, r"no model 'unknown' is registered; registered are most_embed_de, arctic_embed_l, "),
-        ({"mine": {"registered": "unknown"}}, r"models\n  no model 'unknown' is registered"),
-        ({"mine": {"registered": ["a"]}}, r"models\n  no model \['a'\] is registered"),
+        ({"mine": {"registered": "unknown"}}, r"models\.mine\n  registered: no model 'unknown' is registered"),
+        ({"mine": {"registered": ["a"]}}, r"models\.mine\n  registered: no model \['a'\] is registered"),
         ({"mine": {"dimensions": 8}}, "or describe this one: base, query_prompt"),
         ({"arctic_embed_l": {"dimension": 8}}, r"arctic_embed_l\.dimension\n.*Extra inputs"),
         ({"mine": {"base": "a/b", "licence": "MIT"}}, r"mine\.dimensions\n.*Field required"),
@@ -145,6 +145,10 @@ def test_of_a_registered_model_that_is_cut_wider_cuts_are_none() -> None:
     assert (known.dimensions, known.matryoshka) == (1024, (256,))
     given = {f"to_{width}": {"registered": "arctic_embed_l", "dimensions": width} for width in (128, 256, 512)}
     assert [model.matryoshka for model in spec(models=given).models.values()] == [(), (256,), (256,)]
+    quoted = spec(models={"arctic_embed_l": {"dimensions": "128"}}).models["arctic_embed_l"]
+    assert (quoted.dimensions, quoted.matryoshka) == (128, ())
+    with pytest.raises(ValidationError, match="true given; should be a whole number"):
+        spec(models={"arctic_embed_l": {"dimensions": True}})
 
 
 GOOD = {"base": "a/b", "dimensions": 8, "licence": "MIT"}

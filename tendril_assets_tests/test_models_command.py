@@ -127,7 +127,7 @@ def test_a_cut_is_told_and_warned_of_where_nobody_declared_it(printed, tmp_path:
     assert "mean pooling, 64 dimensions, at most 512 tokens" in printed({"own": own(base)})
     text = " ".join(printed({"own": own(base, dimensions=32)}).split())
     assert "embeds mean pooling, 64 dimensions of the base cut to 32, at most 512 tokens" in text
-    assert "warning 32 is none of the widths in matryoshka (none is declared)" in text
+    assert "warning 32 is none of the widths in matryoshka (which has none up to 32)" in text
     assert "Set dimensions to 64, or add 32 to matryoshka" in text
     text = printed({"own": own(base, dimensions=32, matryoshka=[32])})
     assert "64 dimensions of the base cut to 32" in text
@@ -157,6 +157,12 @@ def test_whether_the_licence_s_text_will_be_there(printed, tmp_path: Path) -> No
     assert line(licence="CC-BY-4.0") == "not needed: name and address of the licence go along"
     (base / "COPYING.txt").write_text("Copyright (c) somebody.")
     assert line() == "the base's own COPYING.txt goes along"
+    # A base that is here and unfit is looked into all the same.
+    text = " ".join(printed({"own": own(base, max_length=5000)}, code=1).split())
+    assert "here cannot be used:" in text
+    assert text.endswith("text the base's own COPYING.txt goes along")
+    (state,) = json.loads(printed({"own": own(base, max_length=5000)}, "--json", code=1))
+    assert (state["folder"], state["is_pinned"]) == (str(base), False)
     text = " ".join(printed({"multilingual_e5_large": {}}).split())
     assert text.endswith("text goes along if the base has a LICENSE of its own; to be seen once it is here")
 

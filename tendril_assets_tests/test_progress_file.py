@@ -1,12 +1,13 @@
 """The brake on lines and events, and files that are replaced as a whole."""
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tendril_assets.progress_file import Author, Every, replace_file
+from tendril_assets.progress_file import Author, Every, Watched, replace_file
 
 
 def test_every_is_true_once_in_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +37,23 @@ def test_a_writer_that_cannot_be_looked_up_is_known_by_the_age_of_its_file() -> 
     assert far.goes_on(now - timedelta(minutes=1), timedelta(minutes=2), now)
     assert not far.goes_on(now - timedelta(minutes=3), timedelta(minutes=2), now)
     assert Author.me().goes_on(now - timedelta(days=3), timedelta(minutes=2), now), "this process lives"
+
+
+@dataclass(frozen=True)
+class Digging(Watched):
+    STALE_AFTER = timedelta(minutes=1)
+    VERSION = 3
+    WHAT = "digging"
+
+    author: Author
+    metres: int
+
+
+def test_a_file_with_fields_that_nobody_knows_is_refused() -> None:
+    written = Digging(Author(1, None, "here", None), 2)
+    fields = written.to_json()
+    assert Digging.from_json(fields) == written
+    with pytest.raises(ValueError, match=r"no progress of digging: \('depth',\): "):
+        Digging.from_json(fields | {"depth": 1})
+    with pytest.raises(ValueError, match=r"no progress of digging: \('author', 'name'\): "):
+        Digging.from_json(fields | {"author": fields["author"] | {"name": "x"}})

@@ -1,6 +1,7 @@
 """Running jobs in this process: progress, failures, and what a killed run leaves behind."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -13,11 +14,18 @@ import pytest
 from rich.console import Console
 
 from tendril_assets import running
+from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.training import training_job
 from tendril_assets.errors import LandingError, SettingsError
+from tendril_assets.files import file_hash
 from tendril_assets.other_runs import end_dead_runs
+from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.running import ensure_dagster_home, run_job
 from tendril_assets.settings import Settings
+from tendril_assets.tables import TABLES
+from tendril_assets.training.job import data_hash, read_exchange
 from tendril_assets_tests.test_spec import spec
+from tendril_assets_tests.training.toy import toy_exchange
 
 
 @pytest.fixture
@@ -101,6 +109,61 @@ def test_models_that_cannot_be_used_stop_a_run_before_its_first_step(
     assert f"there is no folder {tmp_path / 'nowhere'}" in one
     assert two.startswith("  toy: models.hub: ")
     assert "hf download maker/not-fetched" in two
+
+
+def test_a_pinned_base_that_has_gone_since_its_training_is_warned_of(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    entry = {"base": "maker/gone", "revision": "a" * 40, "dimensions": 2, "licence": "MIT"}
+    collection = spec(models={"tuned": entry})
+    collection = collection.model_copy(update={"collection": "toy"})
+    monkeypatch.setattr(running, "collection_spec", lambda *_: collection)
+    artifacts = Artifacts(root=str(tmp_path / "artifacts"))
+    rows = toy_exchange(8)._asdict()
+    for name, path in exchange_files(collection, artifacts).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows[name].write_parquet(path)
+
+    @dg.asset(key=["toy", "models", "tuned"])
+    def tuned() -> None: ...
+
+    loaded = dg.Definitions(assets=[tuned], jobs=[dg.define_asset_job("all", selection="*")])
+    screen = io.StringIO()
+
+    def refused() -> str:
+        with pytest.raises(SettingsError) as caught:
+            run_job(loaded, "all", Console(file=screen, width=2000))
+        return str(caught.value)
+
+    assert "toy: models.tuned: the base model 'maker/gone'" in refused()  # never trained
+    job = training_job(collection, artifacts, "tuned")
+    kept = job.folder / "kept" / "model.safetensors"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"weights")
+    result = dict.fromkeys(TABLES["trained_models"].schema) | {
+        "config_hash": job.config_hash,
+        "data_hash": data_hash(read_exchange(job.exchange)),
+        "best_step": 1,
+        "files": {"model.safetensors": file_hash(kept)},
+    }
+    (job.folder / "result.json").write_text(json.dumps(result))
+    assert run_job(loaded, "all", Console(file=screen, width=2000)).success
+    told = screen.getvalue().splitlines()[0]
+    assert told.startswith("toy: models.tuned: the base model 'maker/gone'")
+    assert told.endswith("needed only if something of it is to be made anew")
+    # Another training than is asked for, or one that was spoilt, is none.
+    (job.folder / "result.json").write_text(json.dumps(result | {"data_hash": "0" * 64}))
+    assert "models.tuned" in refused()
+    (job.folder / "result.json").write_text(json.dumps(result))
+    kept.write_bytes(b"others!")
+    assert "What was trained from it cannot be used either" in refused()
+    kept.write_bytes(b"weights")
+    unpinned = collection.models["tuned"].model_copy(update={"revision": None})
+    collection = collection.model_copy(update={"models": {"tuned": unpinned}})
+    assert "models.tuned" in refused()
 
 
 def test_a_failure_is_told_by_its_cause(home: Path) -> None:

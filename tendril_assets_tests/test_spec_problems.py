@@ -50,16 +50,21 @@ def told(path: Path, profile: str | None = None) -> tuple[str, ...]:
         ),
         ({"revision": True}, "revision: true given; should be text, and was read as true or false: put it in quotes"),
         ({"licence": "Foo-1.0"}, "licence: licence 'Foo-1.0' is not known; known are Apache-2.0, "),
-        ({"dimensions": "many"}, 'dimensions: "many" given; should be a valid integer, unable to parse'),
+        ({"dimensions": "many"}, 'dimensions: "many" given; should be a whole number'),
         ({"upstream": "x"}, 'upstream: "x" given; should be a list'),
         ({"matryoshka": [4096, 64, 32]}, "matryoshka: 4096 above dimensions 64: leave it out, or correct dimensions"),
         ({"matryoshka": [32, 16, 32]}, "matryoshka: 32, 16, 32: a number of dimensions occurs twice"),
         ({"matryoshka": [32, 0]}, "matryoshka: 0 is no number of dimensions: at least 1"),
+        ({"dimensions": True}, "dimensions: true given; should be a whole number"),
+        ({"dimensions": 8.5}, "dimensions: 8.5 given; should be a whole number"),
+        ({"matryoshka": [32, True]}, "matryoshka.1: true given; should be a whole number"),
+        ({"trust_remote_code": "maybe"}, 'trust_remote_code: "maybe" given; should be true or false'),
+        ({"base": ""}, 'base: "" given; should be text of at least 1 character'),
         # 8 rows a step are no whole number of threes, nor of two processes with three each.
-        ({"batch": 3}, "batch: batch 3 does not divide the effective batch 8; change models.own.batch, or training."),
+        ({"batch": 3}, "batch: batch 3 does not divide the effective batch 8; change it, or training."),
         (
             {"batch": 3, "processes": 2},
-            "batch: batch 3 on 2 processes does not divide the effective batch 8; change models.",
+            "batch: batch 3 on 2 processes does not divide the effective batch 8; change it or processes, or training.",
         ),
     ],
 )
@@ -85,7 +90,7 @@ def test_a_mistake_in_a_model_of_a_profile_stands_where_the_profile_gives_it(
         ({"training": {"early_stop": 3}}, "training.early_stop: 3 given; should be a mapping with patience, min_gain"),
         ({"splits": {"validation_share": 1.2}}, "splits.validation_share: 1.2 given; should be less than 1"),
         ({"splits": {"x": 1}}, "splits.x: unknown; known are policy, validation_share, min_validation_groups"),
-        ({"subsets": []}, "subsets: a list given; should have at least 1 item"),
+        ({"subsets": []}, "subsets: a list given; should have at least 1 entry"),
         ({"models": {"my-model": OWN}}, 'models.my-model: "my-model" given; should be a name of small letters'),
         ({"models": {"own": {"base": "./x", "dimensions": 8}}}, "models.own.licence: missing; SPDX id, or a licence"),
         ({"models": {"own": "big"}}, 'models.own: "big" given; should be a mapping with base, '),
@@ -108,6 +113,41 @@ def test_a_mistake_in_a_model_of_a_profile_stands_where_the_profile_gives_it(
         (
             {"judge": {"llm": {"model": "j"}, "calibration": {"models": [3]}}},
             "judge.calibration.models.0: 3 given; should",
+        ),
+        (
+            {"models": {"x": {"registred": "arctic_embed_l"}}},
+            "models.x.registred: unknown; did you mean registered?",
+        ),
+        (
+            {"models": {"x": {"registred": "arctic_embed_l", "base": "./x"}}},
+            "models.x.registred: unknown; did you mean registered?",
+        ),
+        ({"training": {"learning_rate": "fast"}}, 'training.learning_rate: "fast" given; should be a number'),
+        ({"training": {"learning_rate": True}}, "training.learning_rate: true given; should be a number"),
+        ({"sampling": {"quotas": {"unsure": False}}}, "sampling.quotas.unsure: false given; should be a whole number"),
+        ({"training": {"bf16": 3}}, "training.bf16: 3 given; should be true or false"),
+        (
+            {"simap": {"search": "abc", "published_from": "May"}},
+            'simap.published_from: "May" given; should be a date such',
+        ),
+        ({"simap": {"search": "abc", "languages": []}}, "simap.languages: a list given; should have at least 1 entry"),
+        # Each names its field once, and the nearest one that can be told.
+        ({"simap": {"search": "abc", "base_url": "foo"}}, "simap.base_url: 'foo' given; should look like https://host"),
+        ({"simap": {"search": "abc", "languages": ["de", "de"]}}, "simap.languages: a language occurs twice"),
+        ({"simap": {}}, "simap: the search needs search, "),
+        ({"anonymization": {"detector": "model"}}, "anonymization.model: name the model when detector is 'model'"),
+        (
+            {"filters": {"min_characters": 9, "max_characters": 8}},
+            "filters.min_characters: 9 is above max_characters 8",
+        ),
+        ({"splits": {"policy": "sampled"}}, "splits.policy: what was called sampled is now exact"),
+        (
+            {"judge": {"llm": {"model": "j"}, "calibration": {"efforts": ["low", "low"]}}},
+            "judge.calibration.efforts: an entry occurs twice",
+        ),
+        (
+            {"judge": {"llm": {"model": "j"}, "calibration": {"apply": "chosen"}}},
+            "judge.calibration: apply 'chosen' needs an acceptance",
         ),
         ({"profiles": {"small": None}}, "profiles.small: null given; should be a mapping"),
     ],
@@ -134,6 +174,34 @@ def test_every_mistake_is_told_and_those_that_an_overlay_only_brings_out_too(tmp
     assert problem.startswith("models.m.batch: batch 16 does not divide the effective batch 8")
     with pytest.raises(SpecError, match=r"defs\.yaml, with profile p: models\.m\.batch"):
         read_spec(path, "p")
+
+
+def test_mistakes_of_one_kind_are_told_together(tmp_path: Path) -> None:
+    # 32 rows a step are no whole number of threes nor of fives.
+    release = MINIMAL["release"] | {"models": {"arctic_embed": {"name": "x", "title": "x"}}}
+    models = {"arctic_embed_l": {"batch": 3}, "most_embed_de": {"batch": 5}}
+    found = told(file_of(tmp_path, MINIMAL | {"models": models, "release": release}))
+    assert found == (
+        "release.models.arctic_embed: unknown; did you mean arctic_embed_l?",
+        "models.arctic_embed_l.batch: batch 3 does not divide the effective batch 32; change it, or "
+        "training.effective_batch, in the specification",
+        "models.most_embed_de.batch: batch 5 does not divide the effective batch 32; change it, or "
+        "training.effective_batch, in the specification",
+    )
+    models = {"x": {"registered": "nope"}, "y": {"registered": "never"}, "own": OWN | {"max_lenght": 8, "batch": -1}}
+    found = told(file_of(tmp_path, MINIMAL | {"models": models}))
+    assert [problem.split(";")[0] for problem in found] == [
+        "models.x.registered: no model 'nope' is registered",
+        "models.y.registered: no model 'never' is registered",
+        "models.own.batch: -1 given",
+        "models.own.max_lenght: unknown",
+    ]
+    simap = {"base_url": "foo", "published_from": "2026-02-01", "published_until": "2026-01-31"}
+    assert told(file_of(tmp_path, MINIMAL | {"simap": simap})) == (
+        "simap.base_url: 'foo' given; should look like https://host/api",
+        "simap: the search needs search, project_sub_types or issued_by_organizations",
+        "simap.published_from: 2026-02-01 is after published_until 2026-01-31",
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,6 +270,18 @@ def test_commands_end_with_the_lines_and_no_traceback(broken: Path, command: str
     assert isinstance(result.exception, SystemExit)
     assert f"SpecError: {broken}: 2 mistakes\n  models.own.batch: 0 given;" in result.output
     assert result.output.splitlines()[-1] == "  sede: unknown; did you mean seed?"
+
+
+def test_the_doctor_reads_every_profile_not_only_the_active_one(broken: Path) -> None:
+    profiles = {"fine": {"seed": 1}, "typo": {"trainin": {}}, "worse": {"models": {"own": OWN | {"batch": 0}}}}
+    file_of(broken.parent, MINIMAL | {"profiles": profiles})
+    console = Console(width=5000, record=True, force_terminal=False)
+    assert not doctor.show_doctor(Settings.from_env(), console)
+    (line,) = [line for line in console.export_text().splitlines() if " specification: " in line]
+    assert line == (
+        f"problem specification: {broken}, with profile typo: profiles.typo.trainin: unknown; did you mean training?; "
+        f"{broken}, with profile worse: profiles.worse.models.own.batch: 0 given; should be greater than or equal to 1"
+    )
 
 
 def test_the_doctor_says_it_once_and_goes_on(broken: Path) -> None:

@@ -46,8 +46,13 @@ def test_a_bare_word_that_yaml_reads_as_something_else_is_no_text_key(bare):
             b"a:\n  b: 1\n c: 2\n",
             r"line 3, column 2: did not find expected key \(while parsing a block mapping from line 1\); ",
         ),
-        (b"a: \xff\n", "byte 3: no UTF-8"),
-        (b"a: \x07\n", r"U\+0007, must not stand in YAML"),
+        ("ä: b\nö: ".encode() + b"\xff\n", "^line 2, column 4: no UTF-8"),
+        # Behind seven letters of two bytes each.
+        ("ä: öööööö\nb: x\x07\n".encode(), r"^line 2, column 5: the character U\+0007 must not stand in YAML"),
+        (b"a: 1\nb: !!int ''\n", r"^line 2, column 4: '' is no int$"),
+        (b"a: !!float ''\n", r"^line 1, column 4: '' is no float$"),
+        (b"a:\n  - !!bool x\n", r"^line 2, column 5: 'x' is no bool$"),
+        (b"!!timestamp foo: 1\n", r"^line 1, column 1: 'foo' is no timestamp$"),
     ],
 )
 def test_what_cannot_be_read_is_told_by_its_place_alone(tmp_path, content, told):

@@ -14,7 +14,7 @@ import polars as pl
 from tendril_assets.assets.asking import Replies, ask, data_version, open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judge_in_use import decide, system_in_use
-from tendril_assets.evaluation.model_state import model_problems
+from tendril_assets.evaluation.model_state import unusable_models
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
 from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, NEEDED
@@ -75,10 +75,10 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     )
     def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
         judge, ledger = system_in_use(artifacts, spec), open_ledger()
-        # Before money is spent on judgments that no training could use.
-        for problem in model_problems(spec):
-            context.log.warning(f"{problem}. Training and ranking will fail on it")
         requests = artifacts.read_frame(collection, REQUESTS)
+        # Before money is spent on judgments that no training could use.
+        if not requests["request_key"].is_in(ledger.answered().implode()).all():
+            _tell_models(context, spec)
         metadata = yield from ask(
             context,
             gateway,
@@ -188,6 +188,15 @@ def completeness(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, int]:
 
 def replies(spec: CollectionSpec, name: str, *, deps: list[str], description: str) -> Any:
     return work_asset(spec, name, stage="judging", description=description, deps=deps, pool="judge_api", kinds={"llm"})
+
+
+def _tell_models(context: dg.AssetExecutionContext, spec: CollectionSpec) -> None:
+    """Which models cannot be used. A base that is only not here is no fault: another machine may be the one that trains."""
+    for state in unusable_models(spec):
+        if state.missing:
+            context.log.info(f"{state.told}. Training on this machine would need it; judging does not")
+        else:
+            context.log.warning(f"{state.told}. Training and ranking will fail on it")
 
 
 def _cost(calls: pl.DataFrame) -> dict[str, Any]:

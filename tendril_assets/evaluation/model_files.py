@@ -60,28 +60,35 @@ def weights_hash(folder: Path) -> str | None:
 def folder_hash(folder: Path) -> str:
     """SHA-256 over the names and contents of a model folder's files, those for people left out.
 
-    These are the card (README.md), licence and notice: no embedding depends on them, and who adds the licence's text that
-    copies need must not have to train again.
+    These are cards (README.md), and licence and notice in the folder itself: no embedding depends on them, and who adds the
+    licence's text that copies need must not have to train again. Further down a file of such a name may be code or data.
     """
     digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not _is_for_people(p.name)):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not _is_for_people(p.relative_to(folder))):
         digest.update(f"{path.relative_to(folder).as_posix()}\0{file_hash(path)}\n".encode())
     return digest.hexdigest()
 
 
 def legal_text(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """The file in ``folder`` with the first of these names, in any case of letters, alone or as .txt or .md; else None."""
+    """The file in ``folder`` with the first of these names, in any case of letters, alone or as .txt or .md; else None.
+
+    A file that holds nothing but white space is no text, and is passed over.
+    """
     if not folder.is_dir():
         return None
     wanted = [f"{name}{ending}".lower() for name in names for ending in TEXT_ENDINGS]
-    there = [p for p in sorted(folder.iterdir()) if p.name.lower() in wanted and p.is_file()]
+    named = (p for p in sorted(folder.iterdir()) if p.name.lower() in wanted and p.is_file())
+    there = [p for p in named if p.read_bytes().strip()]
     return min(there, key=lambda p: wanted.index(p.name.lower()), default=None)
 
 
-def _is_for_people(name: str) -> bool:
-    stem, dot, ending = name.partition(".")
-    return name == "README.md" or (
-        stem.upper() in (*LICENCE_NAMES, *NOTICE_NAMES) and (dot + ending).lower() in TEXT_ENDINGS
+def _is_for_people(place: Path) -> bool:
+    """``place``: relative to the model's folder."""
+    stem, dot, ending = place.name.partition(".")
+    return place.name == "README.md" or (
+        len(place.parts) == 1
+        and stem.upper() in (*LICENCE_NAMES, *NOTICE_NAMES)
+        and (dot + ending).lower() in TEXT_ENDINGS
     )
 
 

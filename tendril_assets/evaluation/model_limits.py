@@ -108,7 +108,7 @@ def cut_warning(spec: ModelSpec, width: int | None) -> str | None:
     """What is said of a cut that the model does not declare; None without a cut, and for one of its ``matryoshka``."""
     if told_cut(spec, width) is None or spec.dimensions in spec.matryoshka:
         return None
-    declared = ", ".join(f"{w:,}" for w in sorted(spec.matryoshka)) or "none is declared"
+    declared = ", ".join(f"{w:,}" for w in sorted(spec.matryoshka)) or f"which has none up to {spec.dimensions:,}"
     return (
         f"{spec.dimensions:,} is none of the widths in matryoshka ({declared}): nobody says that the base was trained to be cut "
         f"there. Set dimensions to {width}, or add {spec.dimensions} to matryoshka if the base's card has it"

@@ -12,10 +12,10 @@ from tendril_assets.spec import CollectionSpec, ModelSpec
 
 @dataclass(frozen=True)
 class ModelState:
-    """One model. ``folder`` is where its base lies, None where it is not on this machine or cannot be used as the
-    specification says, and ``problem`` says why. ``commit`` is that of the snapshot found in the hub's cache, ``fetch``
-    the command that fetches the base. ``missing``: the base is not here, which is no fault. ``width``: dimensions of the
-    base, None where its files do not tell."""
+    """One model. ``folder`` is where its base lies, fit or not, None where it is not on this machine. ``problem`` says why
+    it cannot be used as the specification says, None where it can. ``commit`` is that of the snapshot found in the hub's
+    cache, ``fetch`` the command that fetches the base. ``missing``: the base is not here, which is no fault. ``width``:
+    dimensions of the base, None where its files do not tell."""
 
     name: str
     spec: ModelSpec
@@ -29,7 +29,12 @@ class ModelState:
     @property
     def is_pinned(self) -> bool:
         """A base that is no hub's is pinned by its content, which nobody knows while it cannot be used."""
-        return is_pinned(self.spec) and (self.spec.is_hub_id or self.folder is not None)
+        return is_pinned(self.spec) and (self.spec.is_hub_id or self.problem is None)
+
+    @property
+    def told(self) -> str:
+        """``models.<name>: <what is wrong and what to do>``, of one that cannot be used."""
+        return f"models.{self.name}: {self.problem}"
 
     @property
     def fetch(self) -> str | None:
@@ -63,9 +68,9 @@ def model_states(spec: CollectionSpec) -> list[ModelState]:
     return [_state(name, model, spec.training.effective_batch) for name, model in spec.models.items()]
 
 
-def model_problems(spec: CollectionSpec) -> list[str]:
-    """``models.<name>: <what is wrong and what to do>`` of each model that cannot be used; a base not fetched is one."""
-    return [f"models.{state.name}: {state.problem}" for state in model_states(spec) if state.problem]
+def unusable_models(spec: CollectionSpec) -> list[ModelState]:
+    """The models that cannot be used as the specification says; one whose base is not fetched is among them."""
+    return [state for state in model_states(spec) if state.problem]
 
 
 def tell_cut(spec: ModelSpec, log: logging.Logger) -> None:
@@ -81,29 +86,28 @@ def tell_cut(spec: ModelSpec, log: logging.Logger) -> None:
 
 
 def _state(name: str, spec: ModelSpec, effective_batch: int) -> ModelState:
-    folder = width = None
     try:
         base = find_base(spec)
     except (TendrilError, OSError, ImportError) as error:  # the last two: a cache or package that cannot be read
         return ModelState(name, spec, effective_batch, None, None, str(error), isinstance(error, BaseMissing))
-    problems = []
+    unfit = None
     try:
-        folder = str(model_source(spec))
+        model_source(spec)
     except (TendrilError, OSError) as error:
-        problems.append(str(error))
-    wrong, width = _shape(spec, base)
-    # A file that is missing or damaged for both is told once.
-    problems += [told for told in wrong if told not in problems]
-    problem = "; ".join(problems) or None
-    return ModelState(name, spec, effective_batch, None if problem else folder, base.commit, problem, False, width)
+        unfit = str(error)
+    wrong, width = _shape(spec, base, unfit)
+    problem = "; ".join(filter(None, (unfit, *wrong))) or None
+    folder = str(base.folder) if base.folder.is_dir() else None
+    return ModelState(name, spec, effective_batch, folder, base.commit, problem, False, width)
 
 
-def _shape(spec: ModelSpec, base: Base) -> tuple[list[str], int | None]:
-    """What of the specification the base's files do not allow, and the base's width."""
+def _shape(spec: ModelSpec, base: Base, unfit: str | None) -> tuple[list[str], int | None]:
+    """What of the specification the base's files do not allow, and the base's width. ``unfit``: what is wrong with them."""
     if not base.folder.is_dir():
         return [], None
     try:
         shape = described_shape(base.folder, runs_code=spec.trust_remote_code)
     except (TendrilError, OSError) as error:
-        return [str(error)], None
+        # Of a folder that is not whole or not readable it is told once; whoever mends that is told of the rest.
+        return [] if unfit else [str(error)], None
     return shape_problems(spec, shape), shape.width

@@ -192,9 +192,22 @@ def _local_folder(base: str) -> Path:
 
 
 def _package_folder(name: str) -> Path:
-    found = importlib.util.find_spec(name)
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise TendrilError(
+            f"base: {PACKAGE}{name}: {name!r} is no import name of a package, such as my_models: correct base"
+        )
+    missing = (
+        f"base: {PACKAGE}{name}: the package {name!r} that carries the base model is not installed: install it (the extra "
+        "'sandbox' has the sample's), or correct base"
+    )
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:  # of a dotted name the parents are imported
+        raise BaseMissing(f"{missing} ({error})") from error
+    except (ImportError, ValueError) as error:
+        raise TendrilError(f"base: {PACKAGE}{name}: {error}: install the package again, or correct base") from error
     if found is None or not found.submodule_search_locations:
-        raise BaseMissing(f"the package {name!r} that carries the base model is not installed: see the extra 'sandbox'")
+        raise BaseMissing(missing)
     folders = sorted({folder for root in found.submodule_search_locations for folder in model_folders(Path(root))})
     if len(folders) != 1:
         raise TendrilError(f"the package {name!r} carries {len(folders)} model folders with {WEIGHTS}, one is needed")

@@ -32,13 +32,18 @@ class ModelFolder(NamedTuple):
 def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFolder) -> ModelFolder:
     """Write ``root/<published name>``, or leave an equal one alone.
 
+    The licence's text that a person put there as ``LICENSE`` stays where nobody else has one; nothing else of theirs does.
+
     Raises:
         KeyError, ExportInvariantError: see ``model_cards.model_card``; nothing is written then.
     """
     known = card_model(model, inputs, weights)
-    found = documents(known, inputs)
+    name = inputs.spec.release.published_model(model).name
+    if root.is_dir():
+        sweep(root)  # a folder that was set aside has the licence's text that a person put there
+    found = documents(known, inputs, root / name)
     texts = {CARD: write_card(known, inputs, found).encode(), **found.files}
-    made = write_folder(root, inputs.spec.release.published_model(model).name, weights.path, texts)
+    made = write_folder(root, name, weights.path, texts)
     if found.lacking is None:
         return made
     return made._replace(lacking=f"the text of {known.entry.licence.short} is missing: {found.lacking}")

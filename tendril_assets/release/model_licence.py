@@ -1,9 +1,10 @@
 """The licence of a fine-tuned model: that of its base, carried over, with the attributions that go along.
 
 ``LICENSE`` holds the base's own licence file where the base lies on this machine, else the text that ships with this
-product, else the licence's name and address: no legal text is written from memory.
+product, else a text that lies there already, else the licence's name and address: no legal text is written from memory.
 """
 
+import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -17,13 +18,15 @@ from tendril_assets.spec_training import ModelSpec
 
 LICENCE, NOTICE = "LICENSE", "NOTICE"
 _TEXTS = Path(__file__).parent / "licence"
+# How a file of ``_pointer`` begins, of whatever licence.
+_POINTS = re.compile(rb"[^\n]+\n(SPDX-License-Identifier: [^\n]+\n)?Text: https?://[^\n]+\n\n")
 
 
 class LicenceText(NamedTuple):
     """A file with a licence's text, and whose it is."""
 
     path: Path
-    whole: Literal["base", "shipped"]
+    whole: Literal["base", "shipped", "placed"]
 
 
 class Documents(NamedTuple):
@@ -44,8 +47,11 @@ class Documents(NamedTuple):
         return {LICENCE: self.licence, NOTICE: self.notice}
 
 
-def documents(known: CardModel, inputs: ModelInputs) -> Documents:
-    """The model's licence and notice, resolved once, so that the card says of them what they hold."""
+def documents(known: CardModel, inputs: ModelInputs, there: Path | None = None) -> Documents:
+    """The model's licence and notice, resolved once, so that the card says of them what they hold.
+
+    ``there``: the model's folder as it is before, whose ``LICENSE`` stays where nobody else has a text.
+    """
     release, licence = inputs.spec.release, known.entry.licence
     change = (
         f"Changed: the weights were fine-tuned on {inputs.data_name or 'data with the SHA-256 ' + known.row['data_hash']}."
@@ -53,7 +59,7 @@ def documents(known: CardModel, inputs: ModelInputs) -> Documents:
         else "The weights are those of the base model: no step of the fine-tuning was better."
     )
     folder = _base_folder(known)
-    text = licence_text(licence, folder)
+    text = licence_text(licence, folder) or _placed(known, there)
     upstream = legal_text(folder, NOTICE_NAMES) if folder else None
     title = release.published_model(known.name).title
     return Documents(
@@ -71,7 +77,7 @@ def licence_text(licence: Licence, folder: Path | None) -> LicenceText | None:
     Only Apache's text ships. That of MIT and BSD is not whole without the holder's line, which no template has.
     """
     own = legal_text(folder, LICENCE_NAMES) if folder else None
-    if own is not None and own.stat().st_size:
+    if own is not None:
         return LicenceText(own, "base")
     shipped = _TEXTS / f"{licence.id}.txt"
     return LicenceText(shipped, "shipped") if shipped.is_file() else None
@@ -80,8 +86,10 @@ def licence_text(licence: Licence, folder: Path | None) -> LicenceText | None:
 def where_to_put(entry: ModelSpec, folder: Path | None) -> str:
     """What to do about a licence's text that is not at hand. ``folder``: of the base, None where it is not here."""
     if folder is None or entry.is_hub_id:
+        # Not into the hub's cache: whoever cleans that would lose it. A copy of the base as a folder is another base.
         return (
-            f"put it in place of {LICENCE} in the model's folder below release/, by hand, before copies are passed on"
+            f"put it in place of {LICENCE} in the model's folder below release/, by hand, before copies are passed on; it "
+            "stays there when the cards are made again"
         )
     return f"put it as {LICENCE} into {folder}, and it goes along when the cards are made"
 
@@ -134,6 +142,20 @@ def _base_folder(known: CardModel) -> Path | None:
         return None
 
 
+def _placed(known: CardModel, there: Path | None) -> LicenceText | None:
+    """A text in the model's folder that is none of ours: a person put it there, or it is of a base that has gone since.
+
+    It counts for the base and licence that the ``NOTICE`` beside it names, no other.
+    """
+    if there is None or not (there / LICENCE).is_file() or not (there / NOTICE).is_file():
+        return None
+    path = there / LICENCE
+    text = path.read_bytes()
+    ours = any(text == shipped.read_bytes() for shipped in _TEXTS.glob("*.txt")) or _POINTS.match(text)
+    same = "\n".join(_named(known)).encode() in (there / NOTICE).read_bytes()
+    return LicenceText(path, "placed") if text.strip() and same and not ours else None
+
+
 def _pointer(licence: Licence) -> str:
     """A file that names the licence and does not repeat it."""
     along = (
@@ -147,17 +169,20 @@ def _pointer(licence: Licence) -> str:
     return f"{licence.name}\n{spdx}Text: {licence.url}\n\n{sentences}\n{along}"
 
 
-def _notice(known: CardModel, title: str, change: str, upstream: bytes | None) -> bytes:
+def _named(known: CardModel) -> list[str]:
+    """The lines of the notice that say which base, at which revision, under which licence."""
     entry = known.entry
     where = f" (https://huggingface.co/{entry.published_base})" if entry.published_base else ""
     at = f", revision {known.row['revision']}" if known.row["revision"] else ""
-    lines = [
-        title,
-        "",
+    return [
         f"A fine-tuned version of {entry.base_title}{where}{at},",
         f"licensed under {entry.licence.title}: {entry.licence.url}",
-        change,
     ]
+
+
+def _notice(known: CardModel, title: str, change: str, upstream: bytes | None) -> bytes:
+    entry = known.entry
+    lines = [title, "", *_named(known), change]
     if entry.upstream:
         rests = [
             f"{u.name}, {u.licence.title}: {u.licence.url}" + (f" ({u.url})" if u.url else "") for u in entry.upstream

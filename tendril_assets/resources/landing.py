@@ -267,10 +267,11 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
 
 def read_yaml(path: Path, model: type[ModelT]) -> ModelT:
     """A YAML file as a pydantic model. Raises LandingError with the line (syntax) or the path inside the file."""
+    text = read_text(path)
     try:
-        data = yaml.load(read_text(path), StrictLoader)
+        data = yaml.load(text, StrictLoader)
     except yaml.YAMLError as error:
-        raise LandingError(f"{path}: {yaml_problem(error)}") from error
+        raise LandingError(f"{path}: {yaml_problem(error, text)}") from error
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -83,7 +83,7 @@ class TrainingJob:
         """
         steps = self.spec.accumulation(self.recipe.effective_batch, processes)
         if steps is None:
-            told = self.spec.batch_problem(self.model, self.recipe.effective_batch, processes)
+            told = self.spec.batch_problem(self.recipe.effective_batch, processes, f"models.{self.model}.batch")
             raise TrainingError(f"model {self.model}: {told}")
         return steps
 

@@ -109,6 +109,24 @@ def test_models_that_cannot_be_used_are_warned_of_before_money_is_spent(home, ca
     assert "models.two: " in lines[told[1]]
 
 
+def test_a_base_that_is_only_not_here_is_no_warning_while_judging(home, monkeypatch, capfd: pytest.CaptureFixture[str]):
+    """Another machine may be the one that trains; and where nothing is to be asked, nothing is told."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
+    chosen = spec(models={"one": {"base": "maker/not-fetched", "dimensions": 2, "licence": "MIT"}})
+    with serving(judge) as stub:
+        given = resources(home, stub)
+        assert run(chosen, given, raise_on_error=True).success
+        lines = capfd.readouterr().err.splitlines()
+        (told,) = [line for line in lines if "models.one: the base model 'maker/not-fetched'" in line]
+        assert "INFO" in told
+        assert "WARNING" not in told
+        assert told.endswith("Training on this machine would need it; judging does not")
+        assert run(chosen, given, raise_on_error=True).success
+        assert "models.one" not in capfd.readouterr().err
+
+
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str | None]:
     return {
         e.asset_key.to_user_string(): e.materialization.tags.get("dagster/data_version")

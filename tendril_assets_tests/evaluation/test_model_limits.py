@@ -9,7 +9,7 @@ import pytest
 
 from tendril_assets.evaluation.model_files import folder_hash, legal_text
 from tendril_assets.evaluation.model_limits import Shape, described_shape, shape_problems, tokens_read
-from tendril_assets.evaluation.model_state import model_problems, tell_cut
+from tendril_assets.evaluation.model_state import tell_cut, unusable_models
 from tendril_assets.spec import ModelSpec
 from tendril_assets_tests.test_spec import spec as collection
 from tendril_assets_tests.training import twins
@@ -143,14 +143,28 @@ def test_problems_are_named_by_model(tmp_path: Path) -> None:
     (base / "model.safetensors").write_bytes(b"weights")
     (base / "tokenizer.json").write_text("{}")
     good = {"base": str(base), "dimensions": 2, "max_length": 512, "licence": "MIT"}
-    found = model_problems(collection(models={"good": good, "bad": good | {"max_length": 513}}))
-    assert found == [
+    found = unusable_models(collection(models={"good": good, "bad": good | {"max_length": 513}}))
+    assert [state.told for state in found] == [
         f"models.bad: {base} reads at most 512 tokens, the specification says 513: set max_length to 512 or less"
     ]
     (base / "config.json").unlink()
-    assert model_problems(collection(models={"good": good})) == [
+    assert [state.told for state in unusable_models(collection(models={"good": good}))] == [
         f"models.good: {base} lacks config.json: fetch or copy the model again, whole"
     ]
+
+
+def test_a_folder_that_is_not_whole_is_told_once(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    model = {"base": str(base), "dimensions": 2, "max_length": 513, "licence": "MIT"}
+    (state,) = unusable_models(collection(models={"empty": model}))
+    assert state.told.startswith(f"models.empty: base model '{base}': there is no model.safetensors in {base}")
+    assert "config.json" not in state.told
+    # What the files do tell is told besides.
+    (base / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 512}))
+    (state,) = unusable_models(collection(models={"empty": model}))
+    assert "there is no model.safetensors" in state.told
+    assert state.told.endswith("set max_length to 512 or less")
 
 
 def test_a_cut_is_one_line_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -179,9 +193,15 @@ def test_a_licence_put_beside_the_weights_makes_no_other_model(tmp_path: Path) -
     assert folder_hash(tmp_path / "base") == before
     (tmp_path / "base" / "licenses.json").write_text("{}")
     assert folder_hash(tmp_path / "base") != before
+    # Further down it may be what the base's own code reads.
+    (tmp_path / "base" / "data").mkdir()
+    for name in ("LICENSE", "notice.txt"):
+        before = folder_hash(tmp_path / "base")
+        (tmp_path / "base" / "data" / name).write_text("text")
+        assert folder_hash(tmp_path / "base") != before
     names = ("LICENSE", "LICENCE", "COPYING")
     assert legal_text(tmp_path / "base", names) == tmp_path / "base" / "LICENSE"
-    (tmp_path / "base" / "LICENSE").unlink()
+    (tmp_path / "base" / "LICENSE").write_text(" \n")  # no text
     assert legal_text(tmp_path / "base", names) == tmp_path / "base" / "license.txt"
     shutil.rmtree(tmp_path / "base")
     assert legal_text(tmp_path / "base", names) is None

@@ -161,6 +161,16 @@ def test_missing_folders_and_packages_are_named(tmp_path: Path) -> None:
         model_source(spec_of(tmp_path / "nowhere"))
     with pytest.raises(TendrilError, match="'no_such_package'"):
         model_source(spec_of("package:no_such_package"))
+    for name in ("os.path.x", "no_such_package.models"):  # a module that is no package, a parent that is not there
+        with pytest.raises(
+            BaseMissing, match=f"^base: package:{name}: .* is not installed: install it .*or correct base"
+        ):
+            model_source(spec_of(f"package:{name}"))
+    for name in (".foo", "", "a-b", "a..b"):
+        with pytest.raises(
+            TendrilError, match=f"^base: package:{name}: .*is no import name of a package.*correct base"
+        ):
+            model_source(spec_of(f"package:{name}"))
     with pytest.raises(TendrilError, match="carries 0 model folders"):
         model_source(spec_of("package:tendril_assets"))
 

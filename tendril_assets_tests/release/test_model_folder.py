@@ -180,6 +180,44 @@ def test_a_licence_under_another_name_goes_along_and_is_named(tmp_path: Path) ->
     assert "`LICENSE` is the base model's own (`Copying.md` there);" in (out.path / "README.md").read_text()
 
 
+def test_a_licence_s_text_that_a_person_put_there_stays(tmp_path: Path, monkeypatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    weights, commit = folder(tmp_path / "kept"), "a" * 40
+
+    def made(licence: str = "MIT", base: str = "maker/model"):
+        row = {"base": base, "base_weights": f"{base}@{commit}", "revision": commit}
+        found = described({"base": base, "revision": commit, "licence": licence}, row)
+        return found._replace(scores=found.scores.clear())
+
+    first = write_model(tmp_path / "out", "mini", made(), weights)
+    assert first.lacking.startswith("the text of MIT is missing: put it in place of LICENSE in the model's folder")
+    # Our own pointer is no text, however often it is written.
+    assert write_model(tmp_path / "out", "mini", made(), weights).lacking == first.lacking
+    (first.path / LICENCE).write_text("Copyright (c) somebody.\n")
+    second = write_model(tmp_path / "out", "mini", made(), weights)
+    assert (second.lacking, second.outcome) == (None, "replaced")
+    assert (first.path / LICENCE).read_text() == "Copyright (c) somebody.\n"
+    card = (first.path / "README.md").read_text()
+    assert "`LICENSE` holds the licence's text;" in card
+    assert write_model(tmp_path / "out", "mini", made(), weights).outcome == "unchanged"
+    # Nor is it lost with a run that died between its two renames.
+    with subprocess.Popen(["true"]) as ended:
+        dead = ended.pid
+    first.path.rename(tmp_path / "out" / f".{first.path.name}.{dead}.old")
+    assert write_model(tmp_path / "out", "mini", made(), weights).outcome == "unchanged"
+    # It is of this base under this licence, of no other.
+    other = write_model(tmp_path / "out", "mini", made(licence="BSD-3-Clause"), weights)
+    assert other.lacking.startswith("the text of BSD-3-Clause is missing")
+    assert "somebody" not in (first.path / LICENCE).read_text()
+    (first.path / LICENCE).write_text("Copyright (c) somebody.\n")
+    assert write_model(tmp_path / "out", "mini", made("BSD-3-Clause", "maker/other"), weights).lacking is not None
+    # The shipped text is Apache's alone.
+    write_model(tmp_path / "out", "mini", made(licence="Apache-2.0"), weights)
+    assert write_model(tmp_path / "out", "mini", made(), weights).lacking == first.lacking
+
+
 def test_the_licence_is_that_of_the_commit_that_was_trained_from(tmp_path: Path, monkeypatch) -> None:
     from huggingface_hub import constants
 

@@ -36,7 +36,7 @@ def test_levels_are_named_in_the_plural_that_the_specification_gives(tmp_path: P
     assert "validation projects (63 for areas of action and 62 for criteria)" in said
     assert "21 of 27 available examples were used (11 for areas of action and 10 for criteria)." in said
     assert "the validation set 63 for areas of action and 62 for criteria" in said
-    with pytest.raises(ValueError, match=r"release\.plurals names theme, which subsets does not have"):
+    with pytest.raises(ValueError, match=r"release\.plurals\.theme: unknown; "):
         toy.spec(release=release | {"plurals": {"theme": "themes"}})
 
 
