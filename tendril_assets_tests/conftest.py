@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
-from tendril_assets_tests.demo import DemoRun, demo_killed_at, left_over, tendril
+from tendril_assets_tests.demo import DemoRun, demo_killed_at, is_judging, left_over, tendril
 
 # The same examples in every run: a gate that fails by chance stops the wrong change. `--hypothesis-seed` looks further.
 settings.register_profile("repeatable", derandomize=True)
@@ -27,11 +27,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedDemo:
     left: list[str] = []
     killed = []
     # While the first documents are read; in the middle of the paid requests; after the first training checkpoint.
-    for pattern in (
-        r"document_status__passages: .* to read",
-        r"judge_replies: .*[1-9][\d,]* done, [1-9][\d,]* open",
-        r"models__minilm: step 9/",
-    ):
-        killed.append(demo_killed_at(home, pattern))
+    moments = (r"document_status__passages: .* to read", is_judging, r"models__minilm: step 8/\d+ +checkpoint written")
+    for moment in moments:
+        killed.append(demo_killed_at(home, moment))
         left += left_over(home)
     return FinishedDemo(home, tuple(killed), tendril(home, "demo"), tuple(left))

@@ -5,10 +5,14 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+from tendril_assets.resources.asking_progress import progress_folder, read_standings
 
 LIMIT_S = 900
 
@@ -64,31 +68,43 @@ def tendril(
     return DemoRun(done.stdout, done.returncode)
 
 
-def demo_killed_at(home: Path, pattern: str) -> str:
-    """Start the demo and ``kill -9`` it when a line of its output matches; returns the output until then.
+def demo_killed_at(home: Path, moment: str | Callable[[Path], bool]) -> str:
+    """Start the demo and ``kill -9`` it at a moment; returns its output until then.
 
-    Fails where the demo ends before that line comes.
+    ``moment``: a pattern that its output matches (of a line that comes at any speed: progress lines are held back), or what
+    says of the data folder that it has come. Fails where the demo ends before.
     """
-    expression, lines = re.compile(pattern), []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tendril_assets.cli", "demo"],
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tendril_assets.cli", "demo"],
+            env=environment(home),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        with process:
+            while process.poll() is None:
+                told = _told(output)
+                if re.search(moment, told) if isinstance(moment, str) else moment(home):
+                    os.kill(process.pid, signal.SIGKILL)
+                    break
+                time.sleep(0.05)
+            else:
+                raise AssertionError(f"the moment {moment!r} did not come:\n{_told(output)[-3000:]}")
+            process.wait(timeout=60)
+        return _told(output)
+
+
+def is_judging(home: Path) -> bool:
+    """Whether some of the judge's requests are answered and some are open; the step tells it twice a second."""
+    standings = read_standings(progress_folder(home / "ledger"))
+    return any(
+        s.step == "judge_replies" and s.goes_on() and s.done > s.answered_before and s.open > 0 for s in standings
     )
-    with process:
-        assert process.stdout
-        for line in process.stdout:
-            lines.append(line)
-            if expression.search(line):
-                os.kill(process.pid, signal.SIGKILL)
-                break
-        else:
-            raise AssertionError(f"no line matched {pattern!r}:\n{''.join(lines)[-3000:]}")
-        process.stdout.close()
-        process.wait(timeout=60)
-    return "".join(lines)
+
+
+def _told(output: IO[bytes]) -> str:
+    # Not by the position that the process writes at.
+    return os.pread(output.fileno(), os.fstat(output.fileno()).st_size, 0).decode(errors="replace")
 
 
 def left_over(home: Path, limit_s: float = 30.0) -> list[str]:
