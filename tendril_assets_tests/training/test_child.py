@@ -85,7 +85,7 @@ def test_a_base_that_is_not_there_is_one_line_and_a_file_that_says_so(tmp_path: 
     )  # fmt: skip
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if line]
-    assert "TendrilError: base model" in line
+    assert f"TendrilError: base: there is no folder {tmp_path / 'nowhere'}" in line
     left = read_standing(job.folder)
     assert left is not None
     assert left.stopped_by is not None
