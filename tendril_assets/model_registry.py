@@ -22,9 +22,8 @@ from pydantic_core import PydanticCustomError
 
 from tendril_assets.errors import SpecError
 from tendril_assets.spec_base import Name, Part, dotted, field_error
-from tendril_assets.spec_problems import nearest, problem_lines, unknown
+from tendril_assets.spec_problems import nearest, problem_lines, read_mapping, unknown
 from tendril_assets.spec_training import BY_NAME, PACKAGE, ModelSpec, is_local_path
-from tendril_assets.strict_yaml import load_text_keys
 
 _FILE = Path(__file__).with_name("models.yaml")
 _WHOLE_NUMBER = TypeAdapter(int)
@@ -46,13 +45,7 @@ WRITTEN_MODELS: Any = GenericAlias(dict, (Name, cast(Any, ModelSpec) | _REFERENC
 @cache
 def _entries() -> Mapping[str, Any]:
     """``models.yaml`` as it is written, by name. Raises SpecError where it cannot be read or is no mapping."""
-    try:
-        entries = load_text_keys(_FILE)
-    except (OSError, ValueError) as error:
-        raise SpecError(_FILE, [str(error)]) from None
-    if not isinstance(entries, dict):
-        raise SpecError(_FILE, ["should be a mapping of names to models"])
-    return entries
+    return read_mapping(_FILE, "of names to models")
 
 
 @cache

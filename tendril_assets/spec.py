@@ -19,10 +19,9 @@ from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_mo
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_error, field_errors
 from tendril_assets.spec_calibration import CalibrationSpec
-from tendril_assets.spec_problems import place_in, problem_lines, unknown
+from tendril_assets.spec_problems import place_in, problem_lines, read_mapping, unknown
 from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
-from tendril_assets.strict_yaml import load_text_keys
 
 ProjectSubType = Literal[
     "construction",
@@ -346,12 +345,7 @@ def read_spec(path: Path, profile: str | None = None) -> CollectionSpec:
 
 def _attributes(path: Path) -> Any:
     """What stands below ``attributes``. Beside it only Dagster's own keys may stand: with others an indentation is wrong."""
-    try:
-        content = load_text_keys(path)
-    except (OSError, ValueError) as error:
-        raise SpecError(path, [str(error)]) from None
-    if not isinstance(content, dict):
-        raise SpecError(path, ["should be a mapping with type and attributes"])
+    content = read_mapping(path, "with type and attributes")
     astray = [key for key in content if key not in _COMPONENT_KEYS]
     problems = [
         f"{key}: belongs below attributes: indent it"

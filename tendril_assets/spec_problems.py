@@ -8,14 +8,17 @@ import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from tendril_assets.errors import SpecError
 from tendril_assets.spec_base import FieldPath, dotted
 from tendril_assets.spec_training import BY_NAME, ModelSpec
+from tendril_assets.strict_yaml import load_text_keys
 
 _MAX_SHOWN = 60
 _KEY = "[key]"
@@ -42,6 +45,18 @@ PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$": "a name of letters, digits, points, underscores and hyphens, 96 at most",
     r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$": "a hub id such as organisation/name",
 }
+
+
+def read_mapping(path: Path, what: str) -> dict[str, Any]:
+    """The mapping in a YAML file of specifications. Raises SpecError where it cannot be read, or holds no mapping ``what``."""
+    try:
+        content = load_text_keys(path)
+    except (OSError, ValueError) as error:
+        # Not chained: the line holds all it says, and Dagster prints whatever a cause says once more.
+        raise SpecError(path, [str(error)]) from None
+    if not isinstance(content, dict):
+        raise SpecError(path, [f"should be a mapping {what}"])
+    return content
 
 
 def place_in(overlay: Mapping[str, Any], profile: str) -> Callable[[FieldPath], str]:

@@ -65,16 +65,14 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
     warehouse = _warehouse(settings)
     if warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
-        confidence = collection_spec(collection, settings.profile).evaluation.confidence
         if scores.height:
+            confidence = collection_spec(collection, settings.profile).evaluation.confidence
             console.print(
                 f"{collection}: external test collection, macro mean over groups, {certainty(confidence)} interval"
             )
-        console.print(
-            scores_table(scores)
-            if scores.height
-            else "nothing was evaluated: the landing folder has no test collection"
-        )
+            console.print(scores_table(scores))
+        else:
+            console.print("nothing was evaluated: the landing folder has no test collection")
         _show_comparisons(warehouse, collection, console)
     for what, path in (
         ("report", settings.reports / f"{collection}.html"),

@@ -31,9 +31,12 @@ def require_profile(profile: str | None) -> None:
 
     Raises SpecError where a specification does not validate, as it stands or with the profile.
     """
+    known: set[str] = set()
     for path in collection_files().values():
-        read_spec(path, profile)
-    known = {name for path in collection_files().values() for name in read_spec(path).profiles}
+        profiles = read_spec(path).profiles
+        if profile in profiles:
+            read_spec(path, profile)
+        known |= profiles.keys()
     if profile is not None and profile not in known:
         raise SettingsError(
             f"TENDRIL_PROFILE={profile!r} is in no collection; there are {', '.join(sorted(known))}, or none"
