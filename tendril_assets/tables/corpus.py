@@ -119,6 +119,17 @@ CORPUS = (
         documents INTEGER landed documents it takes out, those of its projects included
         passages INTEGER passages it took out of documents that were read, copies included
         suggestion VARCHAR? nearest landed name, where nothing matched"""),
+    declare("erased_ids", "corpus", "Published ids of all that the removal list names or hit, known without its text.", "kind id", """
+        kind VARCHAR project, document or passage
+        id VARCHAR published keyed hash
+        entry VARCHAR id of the entry in the removal list
+        since TIMESTAMP when the first run that erased it did so, UTC"""),
+    declare("erasures", "corpus", "What was erased where: one row per place and erasing run; nothing of what it was.",
+            "erased_at place name", """
+        erased_at TIMESTAMP time, UTC
+        place VARCHAR warehouse, snapshot, ledger, cache, hand_over, training or release
+        name VARCHAR table, kind of cache, file, model or version
+        items BIGINT rows, replies or files that were erased"""),
     declare("project_status", "corpus", "Where each landed project stands. The input hash covers its sampled documents "
             "(else the landed ones), the removals that touch it and the versions of all rules.", "project", """
         project VARCHAR project

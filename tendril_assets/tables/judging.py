@@ -33,6 +33,12 @@ JUDGING = (
         passage_id VARCHAR passage
         group_id VARCHAR group
         request_key VARCHAR hash of all that determines the answer; equal texts share it"""),
+    declare("request_passages", "judging", "Which passages each request ever asked about, of earlier judges and wordings too; "
+            "only an erasure takes rows out.", "request_key passage_id", """
+        request_key VARCHAR ledger key
+        passage_id VARCHAR passage
+        document_id VARCHAR document of the passage
+        group_id VARCHAR group of the passage"""),
     declare("judge_calls", "judging", "Every final answer in the ledger, successes and failures.", "request_key sequence", """
         request_key VARCHAR ledger key
         sequence BIGINT order of writing; the highest is the latest

@@ -51,6 +51,14 @@ TRAINING = (
         recipe VARCHAR JSON of recipe, model entry and seed as trained
         weights_sha256 VARCHAR SHA-256 of the kept weights
         versions VARCHAR JSON of library versions"""),
+    declare("trained_passages", "training", "Passages whose text the kept weights of a model were trained on.",
+            "model weights_sha256 passage_id", """
+        model VARCHAR fine-tuned model
+        weights_sha256 VARCHAR SHA-256 of the kept weights
+        passage_id VARCHAR passage
+        document_id VARCHAR document
+        group_id VARCHAR group
+        part VARCHAR train, or validation for a passage that the best step was chosen by"""),
 )
 
 EVALUATION = (
@@ -116,5 +124,7 @@ RELEASE = (
         corpus_rows BIGINT passages
         query_rows BIGINT queries
         qrel_rows BIGINT judgments
-        created_at TIMESTAMP time, UTC"""),
+        created_at TIMESTAMP time, UTC
+        withdrawn_at TIMESTAMP? when removed passages were taken out of this version's folder, UTC
+        removed_rows BIGINT? passages that this version was published with and that are removed since"""),
 )
