@@ -119,7 +119,8 @@ CORPUS = (
         documents INTEGER landed documents it takes out, those of its projects included
         passages INTEGER passages it took out of documents that were read, copies included
         suggestion VARCHAR? nearest landed name, where nothing matched"""),
-    declare("erased_ids", "corpus", "Published ids of all that the removal list names or hit, known without its text.", "kind id", """
+    declare("erased_ids", "corpus", "Published ids of all that the removal list names or hit, known without its text.",
+            "kind id", """
         kind VARCHAR project, document or passage
         id VARCHAR published keyed hash
         entry VARCHAR id of the entry in the removal list
