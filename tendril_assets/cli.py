@@ -1,4 +1,5 @@
-"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, models, guideline, ledger, estimate."""
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, models, guideline, ledger, estimate, publish,
+audit."""
 
 import os
 import signal
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from tendril_assets.cli_audit import audit
 from tendril_assets.cli_guideline import guideline
 from tendril_assets.cli_ledger import ledger
 from tendril_assets.cli_models import models
+from tendril_assets.cli_publish import publish
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
@@ -48,8 +51,10 @@ def main() -> None:
     """Builds, judges, trains on, evaluates and releases LLM-judged retrieval collections."""
 
 
+main.add_command(audit)
 main.add_command(ledger)
 main.add_command(models)
+main.add_command(publish)
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:

@@ -16,6 +16,7 @@ TendrilError
 │   ├── UnsupportedStorageVersion  a file written by a newer DuckDB
 │   └── SchemaMismatch           a frame does not fit the declared table
 ├── LedgerError                  unwritable folder, damaged sealed segment, full disk
+├── ErasureIncomplete            something removed could not be erased yet, with each place and why
 ├── GatewayError                 a reply that ends the run
 │   ├── GatewayRefused           401, 403, 404 or another permanent status
 │   ├── InsufficientCredits      402
@@ -27,7 +28,14 @@ TendrilError
 ├── ExtractionError              a child process for extraction could not be run at all
 ├── ChildProcessFailed           a child process ended in the middle of a job, with the job's name
 ├── ExportInvariantError         a release that contradicts itself
+├── ReleaseUnwritten             no room or no right to write a release; the former one stands
 ├── PublishedPairMissing         an append-only label vanished
+├── AuditError                   nothing that could be looked for was named
+├── PublishError                 publishing to the Hugging Face hub
+│   ├── PublishRefused           a folder that must not be sent, with every reason; nothing was sent
+│   ├── HubConflict              the hub holds something else than it should, or somebody else writes there
+│   ├── HubRefused               401, 403 or another answer that no second attempt changes
+│   └── HubUnavailable           limited, down or cut off, after all attempts
 └── TrainingError
     ├── NonFiniteLoss            NaN or infinite loss or gradient, with step and pair ids
     ├── TrainingOutOfMemory      a device or the machine had no memory left, with what needs less
@@ -142,6 +150,10 @@ class LedgerError(TendrilError):
     pass
 
 
+class ErasureIncomplete(TendrilError):
+    pass
+
+
 class GatewayError(TendrilError):
     """``status`` is the HTTP status that ended the run, or None; ``n_open`` the requests still open."""
 
@@ -199,8 +211,50 @@ class ExportInvariantError(TendrilError):
     pass
 
 
+class ReleaseUnwritten(TendrilError):
+    pass
+
+
 class PublishedPairMissing(TendrilError):
     pass
+
+
+class AuditError(TendrilError):
+    pass
+
+
+class PublishError(TendrilError):
+    pass
+
+
+class PublishRefused(PublishError):
+    """``reasons``: one sentence for each thing that speaks against it, with what to do."""
+
+    def __init__(self, what: str, reasons: Sequence[str]) -> None:
+        self.reasons = tuple(reasons)
+        many = f"{len(self.reasons)} reasons\n  " if len(self.reasons) > 1 else ""
+        super().__init__(f"{what} is not published: {many}" + "\n  ".join(self.reasons))
+
+
+class HubConflict(PublishError):
+    pass
+
+
+class HubRefused(PublishError):
+    """``status`` is the HTTP status, or None where the answer was none of the hub's."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class HubUnavailable(PublishError):
+    """``status`` is the HTTP status, None where there was no answer; ``retry_after`` the seconds the hub asks to wait."""
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
 
 
 class TrainingError(TendrilError):

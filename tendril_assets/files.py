@@ -8,6 +8,8 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 
+_ZEROS = bytes(2**20)
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Generator[Path, None, None]:
@@ -30,9 +32,21 @@ def replacing(path: Path) -> Generator[Path, None, None]:
 def _sweep(path: Path) -> None:
     """Remove what processes that were killed while they wrote ``path`` left beside it."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
-        writer = left.name.removesuffix(".partial").split(".")[-2]
-        if writer.isdecimal() and not _is_alive(int(writer)):
+        if _is_left(left):
             left.unlink(missing_ok=True)
+
+
+def sweep_partials(folder: Path) -> int:
+    """Erase what processes that were killed in ``replacing`` left anywhere below ``folder``; returns how many files."""
+    left = [path for path in folder.rglob(".*.partial") if _is_left(path)]
+    for path in left:
+        erase(path)
+    return len(left)
+
+
+def _is_left(partial: Path) -> bool:
+    writer = partial.name.removesuffix(".partial").split(".")[-2]
+    return writer.isdecimal() and not _is_alive(int(writer))
 
 
 def _is_alive(process: int) -> bool:
@@ -67,3 +81,30 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file's bytes, hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def overwrite(descriptor: int) -> bool:
+    """Overwrite the bytes of an open file, and fsync; False, and nothing done, where several names lead to it."""
+    found = os.fstat(descriptor)
+    if found.st_nlink > 1:
+        return False
+    for start in range(0, found.st_size, len(_ZEROS)):
+        os.pwrite(descriptor, memoryview(_ZEROS)[: found.st_size - start], start)
+    os.fsync(descriptor)
+    return True
+
+
+def erase(path: Path) -> bool:
+    """Overwrite a file's bytes, fsync, and remove it.
+
+    False where another hard link has the same bytes: they are left alone there (they may be somebody's backup), and
+    only this name is removed. File systems that write elsewhere instead of in place keep the old bytes out of reach of
+    any program until they reuse the space.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        alone = overwrite(descriptor)
+    finally:
+        os.close(descriptor)
+    path.unlink()
+    return alone

@@ -19,6 +19,7 @@ from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_mo
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_error, field_errors
 from tendril_assets.spec_calibration import CalibrationSpec
+from tendril_assets.spec_evaluation import EvaluationSpec
 from tendril_assets.spec_problems import place_in, problem_lines, read_mapping, unknown
 from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
@@ -232,23 +233,6 @@ class CandidateSpec(Part):
     """``exhaustive``: every passage of a group against the group's queries."""
 
     policy: Literal["exhaustive"] = "exhaustive"
-
-
-class Bm25Spec(Part):
-    k1: float = Field(1.5, ge=0)
-    b: float = Field(0.75, ge=0, le=1)
-    stemmer: Literal["none", "german", "russian", "english"] = "none"
-
-
-class EvaluationSpec(Part):
-    """``scope`` group: a query ranks its own group's passages; collection: the whole corpus."""
-
-    scope: Literal["group", "collection"] = "group"
-    depth: int = Field(1000, ge=10)
-    measures: tuple[str, ...] = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10", "judged@10")
-    resamples: int = Field(10_000, ge=100)
-    confidence: float = Field(0.95, gt=0, lt=1)
-    bm25: Bm25Spec = Bm25Spec()
 
 
 class CollectionSpec(Part):

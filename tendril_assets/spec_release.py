@@ -57,6 +57,11 @@ class ReleaseSpec(Part):
     group_column: str = Field("project", description="published name of group_id")
     language: str = "de"
     organisation: HubName | None = None
+    contact: str | None = Field(
+        None,
+        pattern=r"^(https://\S+|[^@\s]+@[^@\s]+\.[^@\s]+)$",
+        description="page or address that removal requests go to",
+    )
     purpose: str = Field("", description="what the models are for; goes on from 'fine-tuned for'")
     queries: str = Field("", description="sentences that say what a query is")
     example: ExampleSpec | None = None

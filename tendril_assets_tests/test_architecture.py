@@ -28,6 +28,7 @@ LAYERS = {
     "spec": 0,
     "spec_base": 0,
     "spec_calibration": 0,
+    "spec_evaluation": 0,
     "spec_problems": 0,
     "spec_release": 0,
     "spec_training": 0,
@@ -40,6 +41,8 @@ LAYERS = {
     "defs": 5,
     "definitions": 5,
     "annotating": 6,
+    "audit": 6,
+    "cli_audit": 6,
     "cli_guideline": 6,
     "asking_display": 6,
     "costing": 6,
@@ -52,6 +55,8 @@ LAYERS = {
     "running": 6,
     "cli_ledger": 6,
     "cli_models": 6,
+    "cli_publish": 6,
+    "publishing": 6,
     "cli": 7,
     "sandbox": 8,
 }
@@ -77,7 +82,7 @@ ADAPTERS = {
 FRAMEWORKS = {"dagster", "dagster_duckdb", "duckdb", "httpx"}
 MODELS = {"torch", "transformers", "sentence_transformers"}
 PURE_STAGES = {"corpus", "queries", "judging", "qrels", "training", "evaluation", "release"}
-NEVER_AT_LOAD = ("torch", "transformers", "sentence_transformers", "datasets", "matplotlib", "scipy", "gheim")
+NEVER_AT_LOAD = ("torch", "transformers", "sentence_transformers", "datasets", "matplotlib", "scipy", "gheim", "mteb")
 
 
 def relative(path: Path) -> str:

@@ -1,5 +1,13 @@
--- Grain: one row per system, query and group, the hardest first: nDCG@10 from the lowest, with the query's wording.
--- Inputs: query_scores, test_queries.
+-- Grain: one row per system, query and group, the hardest first: nDCG@10 from the lowest, with the query's wording, its
+-- relevant passages and the rank of the first of them; no rank where none of them was ranked.
+-- Inputs: query_scores, test_queries, test_qrels, retrieval_runs.
+WITH found AS (
+    SELECT runs.system, runs.query_id, runs.group_id, min(runs.rank) AS first_relevant_rank
+    FROM retrieval_runs AS runs
+    JOIN test_qrels AS judged
+        ON judged.query_id = runs.query_id AND judged.passage_id = runs.passage_id AND judged.score > 0
+    GROUP BY ALL
+)
 SELECT
     query_scores.system,
     query_scores.query_id,
@@ -7,9 +15,19 @@ SELECT
     query_scores.level,
     query_scores.value AS ndcg_at_10,
     query_scores.relevant,
+    found.first_relevant_rank,
     test_queries.catalog,
     test_queries.text
 FROM query_scores
 LEFT JOIN test_queries ON test_queries.query_id = query_scores.query_id
+LEFT JOIN found
+    ON found.system = query_scores.system
+    AND found.query_id = query_scores.query_id
+    AND found.group_id = query_scores.group_id
 WHERE query_scores.measure = 'ndcg@10'
-ORDER BY query_scores.value, query_scores.relevant DESC, query_scores.system, query_scores.query_id
+ORDER BY
+    query_scores.value,
+    query_scores.relevant DESC,
+    query_scores.system,
+    query_scores.query_id,
+    query_scores.group_id

@@ -12,6 +12,7 @@ import polars as pl
 from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judging import replies
+from tendril_assets.assets.shown import agreement_picture, choice_picture
 from tendril_assets.errors import IncompleteJudgments
 from tendril_assets.judging.calibration import (
     HUMANS,
@@ -149,9 +150,13 @@ def _measuring(spec: CollectionSpec) -> dg.AssetsDefinition:
             "judge_choice": choice_table(rulings, systems, calibration),
         }
         metadata = {
-            "judge_agreement": {"figures": dg.MetadataValue.md(_agreement_markdown(tables["judge_agreement"]))},
+            "judge_agreement": {
+                **agreement_picture(spec, tables["judge_agreement"]),
+                "figures": dg.MetadataValue.md(_agreement_markdown(tables["judge_agreement"])),
+            },
             "calibration_systems": {"systems": dg.MetadataValue.md(_systems_markdown(tables["calibration_systems"]))},
             "judge_choice": {
+                **choice_picture(spec, tables["judge_choice"], tables["judge_agreement"]),
                 "choice": dg.MetadataValue.md(_choice_markdown(tables["judge_choice"])),
                 "in_use": in_use or "none",
                 "apply": calibration.apply,

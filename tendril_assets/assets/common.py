@@ -124,10 +124,12 @@ def store(
     spec: CollectionSpec,
     frames: Mapping[str, pl.DataFrame],
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
+    shown: Mapping[str, Callable[[Warehouse, CollectionSpec], Mapping[str, Any]]] | None = None,
 ) -> Iterator[dg.MaterializeResult]:
     """Write the tables in one transaction and yield one result each: row count, content hash as data version.
 
-    ``metadata`` maps a table name to further entries shown in the UI.
+    ``metadata`` maps a table name to further entries shown in the UI, ``shown`` to a function of more of them, which is
+    called once the tables are written: a picture of what they hold now.
     """
     typed = {name: conform(TABLES[name], frame) for name, frame in frames.items()}
     changed = warehouse.replace(spec.collection, typed, purpose=context.op_execution_context.op.name)
@@ -136,7 +138,11 @@ def store(
         yield dg.MaterializeResult(
             asset_key=asset_key(spec, name),
             data_version=dg.DataVersion(content_hash(TABLES[name], frame)),
-            metadata={"dagster/row_count": frame.height, **(metadata or {}).get(name, {})},
+            metadata={
+                "dagster/row_count": frame.height,
+                **(metadata or {}).get(name, {}),
+                **(shown[name](warehouse, spec) if shown and name in shown else {}),
+            },
         )
 
 

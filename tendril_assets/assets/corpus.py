@@ -1,12 +1,13 @@
 """The corpus stage: documents are read, filtered, masked; restricted projects and removed content stay out.
 
 sampled_documents -> document_status, passages -> restricted_projects -> passage_decisions, guarded_pairs,
-anonymized_entities, corpus -> passage_texts, similar_texts, project_status. Decisions and corpus are written together,
-because the length rule holds for the masked text too.
+anonymized_entities, masked_samples, corpus -> passage_texts, similar_texts, project_status. Decisions and corpus are
+written together, because the length rule holds for the masked text too.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 
@@ -28,9 +29,10 @@ from tendril_assets.assets.reading import (
     read_files,
     spans_of,
 )
-from tendril_assets.assets.removal import removal_checks, taken_out
+from tendril_assets.assets.removal import removal_checks, taken_out, with_former_seconds, withheld_documents
 from tendril_assets.assets.restrictions import restriction_assets
 from tendril_assets.assets.sampling import sampling_assets
+from tendril_assets.assets.shown import passage_fates
 from tendril_assets.assets.status import status_asset
 from tendril_assets.corpus.anonymize import RULE_VERSION as MASKING_VERSION
 from tendril_assets.corpus.anonymize import Anonymizer
@@ -46,7 +48,10 @@ from tendril_assets.corpus.passages import (
 from tendril_assets.corpus.removed_passages import REMOVAL_VERSION
 from tendril_assets.corpus.textclean import clean
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.delivered import read_again
 from tendril_assets.resources.detector import build_detector
+from tendril_assets.resources.erased_rows import note_erased, stored
+from tendril_assets.resources.erasing import erase_caches
 from tendril_assets.resources.text_work import masking_work
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
@@ -55,6 +60,7 @@ from tendril_assets.tables import TABLES
 
 # A label whose share of all masked entities moves by more than this between two runs is worth a look.
 LABEL_SHARE_JUMP = 0.1
+_TAKEN = ("project", "document", "passage_id")
 
 
 def corpus_assets(spec: CollectionSpec) -> Stage:
@@ -74,9 +80,8 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
     ) -> Iterator[dg.MaterializeResult]:
         hasher = keyed_hasher(warehouse, collection)
         documents = _sampled_documents(warehouse, collection)
-        delivered = warehouse.load(collection, "delivered_passages")
         status, rows = [], Rows(TABLES["passages"])
-        sampled = delivered.join(documents.filter("delivered"), on=["project", "document"], how="semi")
+        sampled = read_again(documents.filter("delivered").select("project", "document", "path", "sha256").iter_rows())
         # One pass over sorted rows: polars' own groups cost more than all the rest where there are thousands of them.
         of_document = groupby(sampled.sort("project", "document").iter_rows(), key=itemgetter(0, 1))
         for (project, document), group in of_document:
@@ -85,10 +90,12 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             pages = len({text.page for text in texts})
             figures = (pages, [], [], sum(len(text.text) for text in texts), [], 0.0, "delivered")
             status.append((project, document, "ok", None, *figures))
+        known, named = withheld_documents(warehouse, collection)
+        withheld = known | named
         files = [
-            SampledFile(*row)
-            for row in documents.filter(~pl.col("delivered"))
-            .select("project", "document", "path", "sha256")
+            SampledFile(*row, (collection, *owner), withheld=tuple(row[:2]) in withheld)
+            for *row, owner in documents.filter(~pl.col("delivered"))
+            .select("project", "document", "path", "sha256", pl.concat_list("group_id", "document_id"))
             .iter_rows()
         ]
         tally = Tally()
@@ -109,8 +116,14 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             status.append((file.project, file.document, read.outcome, read.message, *figures))
         found = rows.frame()
         passages, removed, effects = taken_out(warehouse, spec, found, hasher)
+        # What was stored of a document holds the passages that are taken out of it now for the first time.
+        before = set(stored(warehouse, collection, "removed_passages").select(_TAKEN).iter_rows())
+        hit = {(project, document) for project, document, _ in {*removed.select(_TAKEN).iter_rows()} - before}
+        gone = erase_caches(artifacts, collection, {hasher.document(project, document) for project, document in hit})
+        note_erased(warehouse, collection, datetime.now(UTC).replace(tzinfo=None), gone)
+        outcomes = TABLES["document_status"].frame(status).sort("project", "document")
         frames = {
-            "document_status": TABLES["document_status"].frame(status).sort("project", "document"),
+            "document_status": with_former_seconds(warehouse, collection, outcomes, withheld),
             "passages": passages.sort("project", "document", "position"),
             "removed_passages": removed,
             "removal_effects": effects,
@@ -128,7 +141,7 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
 
     @table_assets(
         spec,
-        ["corpus", "passage_decisions", "guarded_pairs", "anonymized_entities"],
+        ["corpus", "passage_decisions", "guarded_pairs", "anonymized_entities", "masked_samples"],
         deps=[
             "passages",
             "sampled_projects",
@@ -159,7 +172,7 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
         entities = []
         masking = Tally()
         for name, document in mask_documents(
-            Texts.of(kept, spans), work, workers, artifacts, context.log.info, masking
+            Texts.of(kept, spans, collection), work, workers, artifacts, context.log.info, masking
         ):
             masked[name] = pl.Series(document.texts, dtype=pl.String)
             place = kept["project"][spans[name].start], kept["document"][spans[name].start]
@@ -178,6 +191,9 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             "guarded_pairs": guarded,
             "anonymized_entities": TABLES["anonymized_entities"].frame(sorted(entities)),
         }
+        audit = audit_of(frames["corpus"].select("passage_id", "text").iter_rows())
+        samples = [(tag.tag, *sample) for tag in audit for sample in tag.samples]
+        frames["masked_samples"] = TABLES["masked_samples"].frame(samples)
         shares = label_shares(frames["anonymized_entities"])
         jumps = share_jumps(_shares_of_last_run(warehouse, collection), shares)
         if jumps:
@@ -197,10 +213,10 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             "anonymized_entities": {
                 "label_shares": shares,
                 "label_share_jumps": jumps,
-                "sample": dg.MetadataValue.md(audit_table(audit_of(frames["corpus"]["text"]))),
+                "by_tag": dg.MetadataValue.md(audit_table(audit)),
             },
         }
-        yield from store(context, warehouse, spec, frames, metadata)
+        yield from store(context, warehouse, spec, frames, metadata, {"passage_decisions": passage_fates})
 
     duplicates = duplicate_assets(spec)
     assets = [*sampling.assets, read, *restrictions.assets, build_corpus, *duplicates.assets, status_asset(spec)]
@@ -223,11 +239,12 @@ def label_shares(entities: pl.DataFrame) -> dict[str, float]:
 
 
 def _sampled_documents(warehouse: Warehouse, collection: str) -> pl.DataFrame:
-    """Sampled documents with path, content hash and whether they were delivered as passages."""
+    """Sampled documents with their published ids, path, content hash and whether they were delivered as passages."""
     return warehouse.frame(
         collection,
-        "SELECT s.project, s.document, s.rank, d.path, d.sha256, d.delivered "
-        "FROM sampled_documents s JOIN documents d USING (project, document) ORDER BY s.project, s.rank",
+        "SELECT s.project, s.document, s.rank, d.path, d.sha256, d.delivered, p.group_id, s.document_id "
+        "FROM sampled_documents s JOIN documents d USING (project, document) JOIN sampled_projects p USING (project) "
+        "ORDER BY s.project, s.rank",
     )
 
 

@@ -69,9 +69,9 @@ def corpus_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         pool="cpu",
     )
     def no_residual_personal_data(warehouse: Warehouse, artifacts: Artifacts) -> dg.AssetCheckResult:
-        corpus = warehouse.load(collection, "corpus", ["document_id", "passage_id", "text"])
+        corpus = warehouse.load(collection, "corpus", ["group_id", "document_id", "passage_id", "text"])
         workers, log = Settings.from_env().workers, dg.get_dagster_logger().info
-        found = residual_in_documents(corpus, residual_search(), artifacts, workers, log)
+        found = residual_in_documents(corpus, residual_search(), artifacts, collection, workers, log)
         # Ids and labels only: what was found is what must not be shown.
         return dg.AssetCheckResult(
             passed=not found,

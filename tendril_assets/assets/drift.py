@@ -35,6 +35,7 @@ from tendril_assets.judging.systems import System
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
+from tendril_assets.resources.request_passages import note_requests
 from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -84,6 +85,16 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         judge = system_in_use(artifacts, spec)
         requests = repeat_requests(sample, texts, judge.factory, judge.guideline, label)
         requests = requests.with_columns(repeat=pl.lit(label))
+        # A repeat is about the passages of what it repeats, and its reply goes when they are removed.
+        asked = warehouse.frame(collection, query("drift/request_passages"), "passages of the requests")
+        note_requests(
+            warehouse,
+            collection,
+            requests.select("repeats", "request_key")
+            .join(asked, on="repeats")
+            .select("request_key", "passage_id", "document_id", "group_id")
+            .unique(),
+        )
         path = artifacts.write_frame(collection, REPEATED, requests)
         return dg.MaterializeResult(
             data_version=keys_version(requests["request_key"]),

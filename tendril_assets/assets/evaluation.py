@@ -12,15 +12,23 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
 from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, read_weights, run_assets
+from tendril_assets.assets.shown import (
+    catalog_comparison_pictures,
+    catalog_pictures,
+    comparison_pictures,
+    group_pictures,
+    score_pictures,
+)
+from tendril_assets.assets.stale_models import stale_metadata, stale_models
 from tendril_assets.evaluation.collection import judged_collection
-from tendril_assets.evaluation.metrics import GAIN, TIE_RULE
+from tendril_assets.evaluation.metrics import GAIN, TIE_RULE, ties_at_cuts
 from tendril_assets.evaluation.tables import ScoreTables, score_tables
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
-SCORES = ("query_scores", "group_scores", "system_scores", "comparisons")
+SCORES = ("query_scores", "group_scores", "system_scores", "comparisons", "catalog_scores", "catalog_comparisons")
 
 
 def evaluation_assets(spec: CollectionSpec) -> Stage:
@@ -69,7 +77,7 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
     @table_assets(
         spec,
         SCORES,
-        deps=[INPUTS, "retrieval_runs", "ranked_systems"],
+        deps=[INPUTS, "retrieval_runs", "ranked_systems", "trained_passages", "erased_ids"],
         pool="cpu",
     )
     def scores(
@@ -82,7 +90,8 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         # What a card compares with the weights it describes: the scores say themselves whose they are.
         ranked = warehouse.load(spec.collection, "ranked_systems")
         frames["system_scores"] = tables.system_scores.join(ranked, on="system", how="left", maintain_order="left")
-        metadata = _metadata(spec, tables, _note(test.qrels))
+        metadata = _metadata(spec, tables, ties_at_cuts(runs, spec.evaluation.cutoffs), _note(test.qrels))
+        metadata["system_scores"] |= stale_metadata(stale_models(warehouse, spec.collection))
         yield from store(context, warehouse, spec, frames, metadata)
 
     @table_check(
@@ -108,24 +117,55 @@ def _note(qrels: pl.DataFrame) -> dict[str, str]:
     return {"note": EMPTY} if qrels.is_empty() else {}
 
 
-def _metadata(spec: CollectionSpec, tables: ScoreTables, note: dict[str, str]) -> dict[str, dict[str, Any]]:
+def _metadata(
+    spec: CollectionSpec, tables: ScoreTables, ties: dict[str, dict[str, float]], note: dict[str, str]
+) -> dict[str, dict[str, Any]]:
     rules = spec.evaluation
     bootstrap = {"resamples": rules.resamples, "confidence": rules.confidence, "seed": spec.seed, **note}
     without = {"without_interval": tables.reasons} if tables.reasons else {}
     return {
-        "query_scores": {"gain": GAIN, "ties": TIE_RULE, "excluded": dict(tables.excluded.iter_rows()), **note},
-        "group_scores": note,
-        "system_scores": {"scores": _markdown(tables.system_scores), **bootstrap, **without},
-        "comparisons": {"correction": "Holm over the fine-tuned models, per baseline, measure and level", **bootstrap},
+        "query_scores": {
+            "gain": GAIN,
+            "ties": TIE_RULE,
+            "tied_at_cut": ties,
+            "excluded": dict(tables.excluded.select("level", "excluded").iter_rows()),
+            **note,
+        },
+        "group_scores": {**group_pictures(spec, tables.group_scores), **note},
+        "system_scores": {
+            **score_pictures(spec, tables.system_scores),
+            "scores": _markdown(tables.system_scores),
+            **bootstrap,
+            **without,
+        },
+        "comparisons": {
+            **comparison_pictures(spec, tables.comparisons),
+            "correction": "Holm over the fine-tuned models, per baseline, measure and level",
+            **bootstrap,
+        },
+        "catalog_scores": {
+            **catalog_pictures(spec, tables.catalog_scores),
+            "scores": _markdown(tables.catalog_scores.filter(pl.col("measure") == rules.measures[0]), "catalog"),
+            **bootstrap,
+        },
+        "catalog_comparisons": {
+            **catalog_comparison_pictures(spec, tables.catalog_comparisons),
+            "correction": "Holm over the fine-tuned models, per baseline, catalog, measure and level; not over catalogs",
+            **bootstrap,
+        },
     }
 
 
-def _markdown(systems: pl.DataFrame) -> dg.MarkdownMetadataValue:
-    lines = ["| measure | level | system | mean | interval | groups | queries | excluded |", f"|{'---|' * 8}"]
-    for row in systems.sort("measure", "level", "system").iter_rows(named=True):
+def _markdown(scores: pl.DataFrame, *per: str) -> dg.MarkdownMetadataValue:
+    """One row per line of ``system_scores`` or, with their further columns, of the like."""
+    first = ["measure", *per, "level", "system"]
+    counted = ["groups", "queries", "excluded", "excluded_groups"]
+    lines = [
+        f"| {' | '.join([*first, 'mean', 'interval', *counted])} |",
+        f"|{'---|' * (len(first) + 2 + len(counted))}",
+    ]
+    for row in scores.sort(first).iter_rows(named=True):
         ends = "-" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
-        lines.append(
-            f"| {row['measure']} | {row['level']} | {row['system']} | {row['value']:.3f} | {ends} "
-            f"| {row['groups']} | {row['queries']} | {row['excluded']} |"
-        )
+        cells = [*(row[name] for name in first), f"{row['value']:.3f}", ends, *(f"{row[name]}" for name in counted)]
+        lines.append(f"| {' | '.join(cells)} |")
     return dg.MetadataValue.md("\n".join(lines))

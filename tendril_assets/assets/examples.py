@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from tendril_assets.assets import trained_passages
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.errors import TrainingError
 from tendril_assets.qrels.leakage import leaking, leaks_left
@@ -31,6 +32,7 @@ from tendril_assets.training.examples import (
 )
 from tendril_assets.training.job import data_hash
 from tendril_assets.training.pools import judged_pairs, negatives_by_reason
+from tendril_assets.training.trained_on import trained_on
 
 
 def _exchange_name(part: str) -> str:
@@ -83,14 +85,20 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
                 )
                 for part, frame in exchange._asdict().items():
                     artifacts.write_frame(collection, _exchange_name(part), frame)
+                data = data_hash(exchange)
+                trained_passages.hand_over(artifacts, collection, trained_on(examples, exchange.corpus, corpus), data)
                 metadata |= {
                     "validation_queries": exchange.queries.height,
                     "validation_passages": exchange.corpus.height,
-                    "data_hash": data_hash(exchange),
+                    "data_hash": data,
                 }
             except TrainingError as error:
                 refusal = error
-                for path in exchange_files(spec, artifacts).values():
+                stale = (
+                    *exchange_files(spec, artifacts).values(),
+                    artifacts.exchange(collection, trained_passages.HAND_OVER),
+                )
+                for path in stale:
                     path.unlink(missing_ok=True)  # nobody trains on examples that the table does not hold any more
         # The table is there in any case: it tells for each positive why it is not trained on.
         yield from store(context, warehouse, spec, {"training_examples": examples}, {"training_examples": metadata})

@@ -12,8 +12,9 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.asking import Replies, ask, data_version, open_ledger
-from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check, work_asset
+from tendril_assets.assets.common import Stage, asset_key, counts, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judge_in_use import decide, system_in_use
+from tendril_assets.assets.shown import cost_pictures
 from tendril_assets.evaluation.model_state import unusable_models
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
@@ -22,6 +23,7 @@ from tendril_assets.judging.systems import declared_system, systems_of
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.ledger import FINAL_STATUSES
+from tendril_assets.resources.request_passages import note_requests
 from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -45,7 +47,9 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     # Where the calibration decides who judges, or whether anyone does, it comes first.
     first = ["judge_choice"] if spec.judge.calibration.decides else []
 
-    @table_assets(spec, ["candidates"], deps=["corpus", "queries", "project_queries", *first])
+    @table_assets(
+        spec, ["candidates", "request_passages"], deps=["corpus", "queries", "project_queries", "erased_ids", *first]
+    )
     def candidates(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
@@ -56,6 +60,17 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
             warehouse.load(collection, "corpus", ["passage_id", "text"]),
             judge.factory,
             judge.guideline,
+        )
+        # Before any of them can be asked: a reply that nobody can tie to its passages could not be erased with them.
+        documents = warehouse.load(collection, "corpus", ["passage_id", "document_id"])
+        asked = (
+            planned.candidates.select("request_key", "passage_id", "group_id").unique().join(documents, on="passage_id")
+        )
+        noted = note_requests(warehouse, collection, asked)
+        yield dg.MaterializeResult(
+            asset_key=asset_key(spec, "request_passages"),
+            data_version=dg.DataVersion(noted.version),
+            metadata={"dagster/row_count": noted.rows, "new": noted.new},
         )
         path = artifacts.write_frame(collection, REQUESTS, planned.requests)
         metadata = {
@@ -99,7 +114,8 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
         handed_over = [artifacts.read_frame(collection, name, ["request_key"]) for name in names]
         calls = open_ledger().frame(pl.concat(handed_over)["request_key"].unique())
         metadata = {"by_status": counts(calls, "status"), "by_purpose": counts(calls, "purpose"), **_cost(calls)}
-        yield from store(context, warehouse, spec, {"judge_calls": calls}, {"judge_calls": metadata})
+        told, shown = {"judge_calls": metadata}, {"judge_calls": cost_pictures}
+        yield from store(context, warehouse, spec, {"judge_calls": calls}, told, shown)
 
     # The guideline holds the rule that makes grades of answers: another rule, other judgments, and the same requests.
     possible = systems_of(spec.judge) if spec.judge.calibration.apply == "chosen" else (declared_system(spec.judge),)

@@ -7,6 +7,7 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.assets.judging import completeness
+from tendril_assets.assets.shown import label_pictures
 from tendril_assets.qrels.assemble import assemble, require_complete
 from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
@@ -32,7 +33,7 @@ def qrels_assets(spec: CollectionSpec) -> Stage:
             "not_accepted": judgments.height - qrels.height,
             "open_requests": state["n_open"],
         }
-        yield from store(context, warehouse, spec, {"qrels": qrels}, {"qrels": metadata})
+        yield from store(context, warehouse, spec, {"qrels": qrels}, {"qrels": metadata}, {"qrels": label_pictures})
 
     @table_check(
         spec,

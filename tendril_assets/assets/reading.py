@@ -1,10 +1,14 @@
-"""What is done with a document once: read, searched, masked, checked. Each is cached by the content it depends on."""
+"""What is done with a document once: read, searched, masked, checked. Each is cached by the content it depends on.
+
+Caches lie in the document's own folder (``resources.artifacts``), as UTF-8 whose texts stand as they are, so that whoever
+looks for one finds it.
+"""
 
 import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ from tendril_assets.corpus.chunking import CHUNKER_VERSION, PassageText, passage
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION, Extraction, read_documents
 from tendril_assets.errors import TendrilError
 from tendril_assets.records import Table
-from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.artifacts import Artifacts, Owner
 from tendril_assets.resources.text_work import TextWork, done, restriction_search
 from tendril_assets.spec import ExtractionSpec
 
@@ -31,12 +35,17 @@ ROWS_AT_ONCE = 4_000
 
 @dataclass(frozen=True)
 class SampledFile:
-    """A document to read; ``sha256`` is the hash of its bytes."""
+    """A document to read; ``sha256`` is the hash of its bytes, ``owner`` whose its caches are.
+
+    One that is ``withheld`` has passages on the removal list: it is read anew each time, and nothing of it is stored.
+    """
 
     project: str
     document: str
     path: str
     sha256: str
+    owner: Owner
+    withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,14 +66,13 @@ class Reading:
         return cls(replace(extraction, pages=()), list(extraction.page_characters), passages, seconds)
 
     def to_bytes(self) -> bytes:
-        fields = [self.extraction.to_bytes().decode(), self.page_characters, self.passages, self.seconds]
-        return json.dumps(fields).encode()
+        return _plain([asdict(self.extraction), self.page_characters, self.passages, self.seconds])
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Reading":
         extraction, page_characters, passages, seconds = json.loads(data)
         cut = [PassageText(*passage) for passage in passages]
-        return cls(Extraction.from_bytes(extraction.encode()), page_characters, cut, seconds)
+        return cls(Extraction.from_bytes(_plain(extraction)), page_characters, cut, seconds)
 
 
 @dataclass
@@ -87,27 +95,33 @@ class Tally:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts of documents: ``names`` in order, ``of_one`` the texts of one, made when they are needed."""
+    """Texts of documents: ``names`` in order, ``of_one`` the texts of one, made when they are needed, and ``owner_of``
+    whose its caches are."""
 
     names: Sequence[str]
     of_one: Callable[[str], Sequence[Any]]
+    owner_of: Callable[[str], Owner]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, spans: Mapping[str, range]) -> "Texts":
-        """The column ``text`` of ``frame``; ``spans`` are the rows of each document."""
-        texts = frame["text"]
-        return cls(list(spans), lambda name: texts.slice(spans[name].start, len(spans[name])).to_list())
+    def of(cls, frame: pl.DataFrame, spans: Mapping[str, range], collection: str) -> "Texts":
+        """The column ``text`` of ``frame``, which has group_id and document_id; ``spans`` are the rows of each document."""
+        texts, groups, documents = frame["text"], frame["group_id"], frame["document_id"]
+        return cls(
+            list(spans),
+            lambda name: texts.slice(spans[name].start, len(spans[name])).to_list(),
+            lambda name: (collection, groups[spans[name].start], documents[spans[name].start]),
+        )
 
     @classmethod
-    def with_pages(cls, frame: pl.DataFrame, spans: Mapping[str, range]) -> "Texts":
+    def with_pages(cls, frame: pl.DataFrame, spans: Mapping[str, range], collection: str) -> "Texts":
         """(page, text) in place of the text alone."""
-        texts, pages = cls.of(frame, spans), frame["page"]
+        texts, pages = cls.of(frame, spans, collection), frame["page"]
 
         def of_one(name: str) -> list[tuple[int, str]]:
             own = pages.slice(spans[name].start, len(spans[name])).to_list()
             return list(zip(own, texts.of_one(name), strict=True))
 
-        return cls(texts.names, of_one)
+        return cls(texts.names, of_one, texts.owner_of)
 
 
 def spans_of(frame: pl.DataFrame, *by: str) -> dict[str, range]:
@@ -144,7 +158,8 @@ def read_files(
 
     What was read is stored as soon as it is there, so a stopped run goes on where it was: the pages, and the passages cut
     from them, so that another rule of cutting reads no file again and an unchanged one cuts nothing again. What failed
-    for a reason of the machine, such as the time limit, is not stored: the next run may find it with less to do.
+    for a reason of the machine, such as the time limit, is not stored: the next run may find it with less to do. Nor is
+    what a removed passage was cut from.
     """
     waiting: dict[str, SampledFile] = {}
     for number, file in enumerate(files):
@@ -161,26 +176,28 @@ def read_files(
     for job_id, extraction, seconds in read_documents(jobs, limits, workers, progress):
         file = waiting[job_id]
         reading = Reading.of(extraction, seconds)
-        if not extraction.transient:
+        if not extraction.transient and not file.withheld:
             key = extraction_key(file, limits)
-            record = {"extraction": extraction.to_bytes().decode(), "seconds": seconds}
-            artifacts.put(EXTRACTIONS, key, json.dumps(record).encode())
-            artifacts.put(READINGS, _cut_key(key), reading.to_bytes())
+            record = {"extraction": asdict(extraction), "seconds": seconds}
+            artifacts.put(EXTRACTIONS, file.owner, key, _plain(record))
+            artifacts.put(READINGS, file.owner, _cut_key(key), reading.to_bytes())
         tally.now += 1
         yield file, reading
 
 
 def _stored(file: SampledFile, limits: ExtractionSpec, artifacts: Artifacts) -> Reading | None:
+    if file.withheld:
+        return None
     key = extraction_key(file, limits)
-    cut = artifacts.cached(READINGS, _cut_key(key))
+    cut = artifacts.cached(READINGS, file.owner, _cut_key(key))
     if cut is not None:
         return Reading.from_bytes(cut)
-    pages = artifacts.cached(EXTRACTIONS, key)
+    pages = artifacts.cached(EXTRACTIONS, file.owner, key)
     if pages is None:
         return None
     record = json.loads(pages)
-    reading = Reading.of(Extraction.from_bytes(record["extraction"].encode()), record["seconds"])
-    artifacts.put(READINGS, _cut_key(key), reading.to_bytes())
+    reading = Reading.of(Extraction.from_bytes(_plain(record["extraction"])), record["seconds"])
+    artifacts.put(READINGS, file.owner, _cut_key(key), reading.to_bytes())
     return reading
 
 
@@ -222,19 +239,20 @@ def residual_in_documents(
     corpus: pl.DataFrame,
     work: TextWork,
     artifacts: Artifacts,
+    collection: str,
     workers: int = 1,
     log: Callable[[str], None] = lambda _: None,
 ) -> dict[str, set[str]]:
-    """Labels still found per passage of ``corpus`` (document_id, passage_id, text); empty where all is clean.
+    """Labels still found per passage of ``corpus`` (group_id, document_id, passage_id, text); empty where all is clean.
 
     What was found in a document is remembered by its texts and the detector, so that an unchanged corpus is not read
     again. Raises TendrilError for a document that cannot be checked.
     """
-    ordered = corpus.select("document_id", "passage_id", "text").sort("document_id", "passage_id")
+    ordered = corpus.select("group_id", "document_id", "passage_id", "text").sort("document_id", "passage_id")
     spans, passages = spans_of(ordered, "document_id"), ordered["passage_id"]
     tally = Tally()
     found: dict[str, set[str]] = {}
-    texts = Texts.of(ordered, spans)
+    texts = Texts.of(ordered, spans, collection)
     for name, labels in answered(RESIDUAL, texts, work, workers, artifacts, log, "checked", tally):
         left = zip(spans[name], labels, strict=True)
         found |= {passages[row]: set(of_one) for row, of_one in left if of_one}
@@ -262,7 +280,7 @@ def answered(
     for name in documents.names:
         data = _data(documents.of_one(name))
         key = f"{work.identity}|{hashlib.sha256(data).hexdigest()}"
-        stored = artifacts.cached(kind, key)
+        stored = artifacts.cached(kind, documents.owner_of(name), key)
         if stored is None:
             waiting[name] = key
             characters += len(data)
@@ -281,7 +299,7 @@ def answered(
             tally.failed[name] = answer["failed"]
             log(f"{name} could not be {verb}: {answer['failed']}")
         else:
-            artifacts.put(kind, waiting[name], data)
+            artifacts.put(kind, documents.owner_of(name), waiting[name], _plain(answer))
             tally.now += 1
             yield name, answer
         progress(n, len(waiting))
@@ -289,6 +307,11 @@ def answered(
 
 def _data(texts: Sequence[Any]) -> bytes:
     return json.dumps(texts).encode()
+
+
+def _plain(value: Any) -> bytes:
+    """JSON whose texts stand in it as they are but for quotes, backslashes and line ends."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 class Rows:

@@ -6,7 +6,6 @@ cards name the release they were trained on, so they come after it; materialised
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,13 @@ from tendril_assets.assets.examples import exchange_files
 from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
+from tendril_assets.assets.release_checks import red_checks
+from tendril_assets.assets.released import PASSAGES, TABLE, former_releases, passages_of_releases, with_release
+from tendril_assets.assets.stale_models import mark_stale_models, stale_metadata, stale_models, stale_systems
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.files import write_atomically
-from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, read_figures
+from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, REPORT_VIEWS, read_figures
 from tendril_assets.release.folders import MODELS
 from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
@@ -29,9 +31,11 @@ from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_folder import write_model
 from tendril_assets.release.model_inputs import ModelInputs
-from tendril_assets.release.publish import UNCHANGED, Release, ReleaseInputs, content_of, write_release
-from tendril_assets.release.report import ReportInputs, headline_measure, render_report
+from tendril_assets.release.publish import Release, ReleaseInputs, content_of, write_release
+from tendril_assets.release.report import render_report
+from tendril_assets.release.report_inputs import ReportInputs, headline_measure
 from tendril_assets.release.weights import read_weights_folder
+from tendril_assets.release.withdrawn import Withdrawal, withdrawals
 from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
@@ -39,17 +43,15 @@ from tendril_assets.resources.text_work import residual_search
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.tables import TABLES
 from tendril_assets.training.job import data_hash, read_exchange
 
 ROWS = ("corpus", "queries", "qrels")
-DIFFERENCES = "views/group_differences"
 
 
 def release_assets(spec: CollectionSpec) -> Stage:
-    """``releases`` (folder and table), ``model_cards``, ``report``, ``snapshot``."""
+    """``releases`` (folder and table), ``released_passages``, ``model_cards``, ``report``, ``snapshot``."""
     return Stage(
-        [_releases(spec), _model_cards(spec), _report(spec), _snapshot(spec)],
+        [_releases(spec), _released_passages(spec), _model_cards(spec), _report(spec), _snapshot(spec)],
         [_files_intact(spec)],
     )
 
@@ -57,17 +59,16 @@ def release_assets(spec: CollectionSpec) -> Stage:
 def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
     deps = _inputs((*ROWS, *BREACH_QUERIES, *CARD_FIGURES)) | {"judge_agreement", "judge_choice"}
 
-    @table_assets(spec, ["releases"], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
+    @table_assets(spec, [TABLE], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
     def releases(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         settings = Settings.from_env()
-        release = write_release(
-            settings.release / spec.collection, release_inputs(warehouse, artifacts, spec, settings)
-        )
+        root = settings.release / spec.collection
+        release = write_release(root, release_inputs(warehouse, artifacts, spec, settings))
         context.log.info(f"release {release.path}: {release.outcome}")
-        table = _with_row(warehouse, spec, release)
-        yield from store(context, warehouse, spec, {"releases": table}, {"releases": _release_metadata(release)})
+        table = with_release(warehouse, spec, root, release)
+        yield from store(context, warehouse, spec, {TABLE: table}, {TABLE: _release_metadata(release, root)})
 
     return releases
 
@@ -82,7 +83,7 @@ def release_inputs(
     rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
     breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
     personal = personal_breaches(
-        residual_in_documents(frames["corpus"], residual_search(), artifacts, settings.workers)
+        residual_in_documents(frames["corpus"], residual_search(), artifacts, spec.collection, settings.workers)
     )
     return ReleaseInputs(
         spec=spec,
@@ -90,37 +91,15 @@ def release_inputs(
         figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
         choice=choice,
-        breaches=[*breaches, *personal],
+        # First the few names of red checks: of the ids after them, which say what is wrong, an error shows only some.
+        breaches=[*red_checks(warehouse, artifacts, spec), *breaches, *personal],
         open_requests=completeness(warehouse, spec)["n_open"],
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
         sandbox=settings.is_sandbox,
     )
 
 
-def _with_row(warehouse: Warehouse, spec: CollectionSpec, release: Release) -> pl.DataFrame:
-    """The table of releases with this one's row; an unchanged release keeps the row it has."""
-    table = TABLES["releases"]
-    former = (
-        warehouse.load(spec.collection, table.name) if warehouse.exists(spec.collection, table.name) else table.empty()
-    )
-    same = former.filter(pl.col("version") == spec.release.version)
-    if release.outcome == UNCHANGED and same["content_hash"].to_list() == [release.manifest["content_hash"]]:
-        return former
-    row = {
-        "version": spec.release.version,
-        "path": str(release.path),
-        "content_hash": release.manifest["content_hash"],
-        "key_fingerprint": release.manifest["key_fingerprint"],
-        "sandbox": release.manifest["sandbox"],
-        "corpus_rows": release.manifest["rows"]["corpus"],
-        "query_rows": release.manifest["rows"]["queries"],
-        "qrel_rows": release.manifest["rows"]["qrels"],
-        "created_at": datetime.now(UTC).replace(tzinfo=None),
-    }
-    return pl.concat([former.filter(pl.col("version") != spec.release.version), table.frame([row])])
-
-
-def _release_metadata(release: Release) -> dict[str, Any]:
+def _release_metadata(release: Release, root: Path) -> dict[str, Any]:
     rows = markdown_table(("config", "rows"), [(name, f"{n:,}") for name, n in release.manifest["rows"].items()])
     return {
         "path": dg.MetadataValue.path(str(release.path)),
@@ -128,11 +107,26 @@ def _release_metadata(release: Release) -> dict[str, Any]:
         "sandbox": release.manifest["sandbox"],
         "content_hash": release.manifest["content_hash"],
         "rows": dg.MetadataValue.md(rows),
+        **({"withdrawn": dg.MetadataValue.md(_withdrawn(told))} if (told := withdrawals(root)) else {}),
     }
+
+
+def _released_passages(spec: CollectionSpec) -> dg.AssetsDefinition:
+    @table_assets(spec, [PASSAGES], deps=[TABLE])
+    def released_passages(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+        yield from store(context, warehouse, spec, {PASSAGES: passages_of_releases(warehouse, spec.collection)})
+
+    return released_passages
+
+
+def _withdrawn(told: list[Withdrawal]) -> str:
+    rows = [(one.version, f"{one.at:%Y-%m-%d}", f"{len(one.passages):,}", f"{one.judgments:,}") for one in told]
+    return markdown_table(("withdrawn version", "since", "removed passages its copies hold", "judgments"), rows)
 
 
 def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
     deps = {"trained_models", "system_scores", "comparisons", "judge_agreement", "training_examples", "releases"}
+    deps |= {"trained_passages", "erased_ids"}
 
     @work_asset(
         spec,
@@ -151,6 +145,7 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
         root = settings.release / spec.collection / MODELS
         if not spec.models:
             return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(root)), "models": "none"})
+        stale = mark_stale_models(warehouse, spec, settings)
         inputs = model_inputs(warehouse, artifacts, spec, settings)
         trained = dict(inputs.trained.select("model", "path").sort("model").iter_rows())
         rows, refused = [], []
@@ -183,6 +178,7 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
                 "path": dg.MetadataValue.path(str(root)),
                 "models": dg.MetadataValue.md(table),
                 **{what: ", ".join(which) for what, which in aside.items() if which},
+                **stale_metadata(stale),
             }
         )
 
@@ -203,21 +199,22 @@ def model_inputs(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpe
         present_data=data_hash(read_exchange(exchange_files(spec, artifacts))),
         released=_is_released(warehouse, spec),
         sandbox=settings.is_sandbox,
+        stale={one.model: one.reason for one in stale_models(warehouse, spec.collection)},
     )
 
 
 def _is_released(warehouse: Warehouse, spec: CollectionSpec) -> bool:
     """Whether the release of the specification's version holds the rows as they are now."""
-    if not warehouse.exists(spec.collection, "releases"):
-        return False
-    written = warehouse.load(spec.collection, "releases", ["version", "content_hash"])
-    found = written.filter(pl.col("version") == spec.release.version)["content_hash"].to_list()
+    written = former_releases(warehouse, spec.collection)
+    here = (pl.col("version") == spec.release.version) & pl.col("withdrawn_at").is_null()
+    found = written.filter(here)["content_hash"].to_list()
     rows = published_rows(*(_frame(warehouse, spec, name) for name in ROWS), spec.release.group_column)
     return bool(found) and found == [content_of(rows)]
 
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *sql.inputs(DIFFERENCES)}
+    views = {table for name in REPORT_VIEWS for table in sql.inputs(f"views/{name}")}
+    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/results")}
 
     @work_asset(
         spec,
@@ -244,8 +241,11 @@ def report_inputs(warehouse: Warehouse, spec: CollectionSpec, settings: Settings
         spec=spec,
         figures=read_figures(lambda name: _frame(warehouse, spec, name), REPORT_FIGURES),
         tables={name: warehouse.load(spec.collection, name) for name in REPORT_TABLES},
-        differences=warehouse.frame(spec.collection, sql.query(DIFFERENCES), "read group differences"),
+        views={
+            name: warehouse.frame(spec.collection, sql.query(f"views/{name}"), f"read {name}") for name in REPORT_VIEWS
+        },
         sandbox=settings.is_sandbox,
+        stale=stale_systems(warehouse, spec.collection),
     )
 
 
@@ -254,7 +254,11 @@ def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
     measure, ends = headline_measure(spec), f"{certainty(spec.evaluation.confidence)} interval"
     scores = inputs.tables["system_scores"].filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
     rows = [
-        (system_name(r["system"]), figure(r["value"]), interval(r["low"], r["high"]))
+        (
+            system_name(r["system"]) + (" (stale)" if r["system"] in inputs.stale else ""),
+            figure(r["value"]),
+            interval(r["low"], r["high"]),
+        )
         for r in scores.sort("value", descending=True).iter_rows(named=True)
     ]
     grades = [
@@ -277,6 +281,8 @@ _CORPUS_ENDS = (
     "similar_texts",
     "cleared_restrictions",
     "guarded_pairs",
+    "erased_ids",
+    "erasures",
 )
 _JUDGING_ENDS = ("judge_agreement", "calibration_systems", "judge_choice", "leakage", "split_sizes")
 
@@ -289,7 +295,7 @@ def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
         description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
         # Of the corpus and the judging stages too: their jobs end with a snapshot, and a removal shows in the analysts' copy.
         # Not of the model cards: the copy holds nothing of them, and a refused card is no reason to go without it.
-        deps=[*_CORPUS_ENDS, *_JUDGING_ENDS, "releases", "report"],
+        deps=[*_CORPUS_ENDS, *_JUDGING_ENDS, "releases", PASSAGES, "report"],
         pool="duckdb",
         kinds={"duckdb"},
     )

@@ -1,5 +1,7 @@
 """The removal list at work: what it takes out of the passages, what each entry hit, and whether anything is left."""
 
+from typing import NamedTuple
+
 import dagster as dg
 import polars as pl
 
@@ -17,6 +19,45 @@ SHOWN = 20
 
 def removal_list(warehouse: Warehouse, collection: str) -> Removals:
     return Removals.of(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
+
+
+class Withheld(NamedTuple):
+    """(project, document) of what nothing is kept of, for its pages hold a removed text: an entry took a passage from it in
+    the last run (``known``), or names a place in it (``named``)."""
+
+    known: set[tuple[str, str]]
+    named: set[tuple[str, str]]
+
+
+def withheld_documents(warehouse: Warehouse, collection: str) -> Withheld:
+    listed = removal_list(warehouse, collection).passages
+    found = Withheld(set(), set())
+    if listed and warehouse.exists(collection, "removed_passages"):
+        taken = warehouse.load(collection, "removed_passages", ["entry", "project", "document"])
+        found.known.update(taken.filter(pl.col("entry").is_in(list(listed))).select("project", "document").iter_rows())
+    places = {entry.rsplit("/", 2)[0] for entry in listed if is_address(entry)}
+    if places:
+        landed = warehouse.load(collection, "documents", ["project", "document"])
+        found.named.update((project, name) for project, name in landed.iter_rows() if f"{project}/{name}" in places)
+    return found
+
+
+def with_former_seconds(
+    warehouse: Warehouse, collection: str, status: pl.DataFrame, documents: set[tuple[str, str]]
+) -> pl.DataFrame:
+    """``status`` (rows of document_status) with the time that reading one of ``documents`` took in the last run, where it
+    gave the same: it is read anew each time, and a table in which nothing else has changed is to stay as it is."""
+    if not documents or not warehouse.exists(collection, "document_status"):
+        return status
+    former = warehouse.load(collection, "document_status")
+    # Lists compare as text: polars joins by no list.
+    same = [pl.col(name).cast(pl.List(pl.String)).list.join("\x1f").alias(name) if kind == pl.List else pl.col(name)
+            for name, kind in status.schema.items() if name != "seconds"]  # fmt: skip
+    names = [name for name in status.columns if name != "seconds"]
+    again = pl.DataFrame(sorted(documents), {"project": pl.String(), "document": pl.String()}, orient="row")
+    before = former.select(*same, before="seconds").join(again, on=["project", "document"], how="semi")
+    found = status.select(*same).join(before, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return status.with_columns(seconds=pl.coalesce(found["before"], status["seconds"]))
 
 
 def taken_out(

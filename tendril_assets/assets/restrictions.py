@@ -32,7 +32,15 @@ def restriction_assets(spec: CollectionSpec) -> Stage:
     @table_assets(
         spec,
         ["restricted_projects", "cleared_restrictions"],
-        deps=["document_status", "passages", "removed_passages", "projects", "sampled_projects", "restriction_reviews"],
+        deps=[
+            "document_status",
+            "passages",
+            "removed_passages",
+            "projects",
+            "sampled_projects",
+            "sampled_documents",
+            "restriction_reviews",
+        ],
         pool="cpu",
         version=RULE_VERSION,
     )
@@ -41,10 +49,18 @@ def restriction_assets(spec: CollectionSpec) -> Stage:
     ) -> Iterator[dg.MaterializeResult]:
         passages = warehouse.load(collection, "passages", ["project", "document", "page", "position", "text"])
         edges = page_edges(warehouse.load(collection, "document_status", ["project", "document", "dropped_lines"]))
-        texts = pl.concat([passages, edges]).sort("project", "document", "position")
+        owners = warehouse.frame(
+            collection,
+            "SELECT project, document, group_id, document_id FROM sampled_documents JOIN sampled_projects USING (project)",
+        )
+        texts = (
+            pl.concat([passages, edges])
+            .join(owners, on=["project", "document"])
+            .sort("project", "document", "position")
+        )
         spans = spans_of(texts, "project", "document")
         found = restrictions_in_documents(
-            Texts.with_pages(texts, spans), Settings.from_env().workers, artifacts, context.log.info
+            Texts.with_pages(texts, spans, collection), Settings.from_env().workers, artifacts, context.log.info
         )
         rows = {(*texts.row(spans[name].start)[:2], *clause) for name, clauses in found for clause in clauses}
         rows |= {(*place, WITHHELD) for place in withheld_restrictions(warehouse.load(collection, "removed_passages"))}

@@ -106,7 +106,8 @@ def publish_run(
     started = time.monotonic()
     test = read_inputs(artifacts, spec)
     key = json.dumps([RANKING_VERSION, spec.evaluation.depth, test.ranked_hash, identity])
-    stored = artifacts.cached("runs", key) if identity is not None else None
+    owner = (spec.collection, system)
+    stored = artifacts.cached("runs", owner, key) if identity is not None else None
     facts: dict[str, Any] = {}
     if test.qrels.is_empty():
         run, facts = pl.DataFrame(schema=RUN_SCHEMA), {"note": EMPTY}
@@ -117,10 +118,11 @@ def publish_run(
         if identity is not None:
             buffer = io.BytesIO()
             run.write_parquet(buffer)
-            artifacts.put("runs", key, buffer.getvalue())
+            artifacts.put("runs", owner, key, buffer.getvalue())
     said = {"ranked_hash": pl.lit(test.ranked_hash), WEIGHTS_COLUMN: pl.lit(weights, pl.String)}
     artifacts.write_frame(spec.collection, f"run_{system}", run.with_columns(**said))
-    tied = ties_at_cut(run, 10)
+    cutoff = spec.evaluation.cutoffs[0]
+    tied = ties_at_cut(run, cutoff)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(frame_hash(run)),
         metadata={
@@ -128,7 +130,7 @@ def publish_run(
             "reused": stored is not None,
             "seconds": round(time.monotonic() - started, 2),
             "queries": run.select(UNIT).n_unique(),
-            **({} if tied is None else {"tied_at_10": tied}),
+            **({} if tied is None else {f"tied_at_{cutoff}": tied}),
             **facts,
         },
     )
@@ -202,6 +204,10 @@ def _dense_run(
             tell_cut(described, context.log)
         passages = [text for scope in scopes for text in scope.passages["text"]]
         queries = [text for scope in scopes for text in scope.queries["text"]]
+        first = {kind: encoder.prompt(kind) + texts[0] for kind, texts in (("query", queries), ("document", passages))}
+        # Texts go into no log: the page of the asset tells where they are.
+        shown = pl.DataFrame({"kind": list(first), "input": list(first.values())})
+        path = artifacts.write_frame(spec.collection, f"first_inputs_{system}", shown)
         run = dense.rank_dense(
             scopes,
             encoder,
@@ -209,11 +215,13 @@ def _dense_run(
             lambda done, total: context.log.info(f"{system}: {done:,} of {total:,} passages encoded"),
         )
         return run, {
+            "embeddings_dropped": encoder.keep_only([*passages, *queries]),
             "encoded_texts": encoder.encoded,
             "texts_from_store": encoder.reused,
             "truncated_inputs": encoder.truncated(passages, "document") + encoder.truncated(queries, "query"),
             "max_length": described.max_length,
-            "first_inputs": [encoder.prompt("query") + queries[0][:60], encoder.prompt("document") + passages[0][:60]],
+            "prompts": [encoder.prompt("query"), encoder.prompt("document")],
+            "first_inputs": dg.MetadataValue.path(str(path)),
         }
 
     pinned = weights is not None or is_pinned(described)

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import dagster as dg
 import polars as pl
 
+from tendril_assets.assets import trained_passages
 from tendril_assets.assets.common import Stage, asset_key, store, table_assets, table_check, work_asset
 from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.stale_models import stale_models_check
 from tendril_assets.assets.training_process import train
 from tendril_assets.assets.training_watch import TrainingWatch, result_metadata
 from tendril_assets.errors import TrainingError
@@ -65,7 +67,7 @@ def read_results(spec: CollectionSpec, artifacts: Artifacts) -> dict[str, dict]:
 
 
 def training_assets(spec: CollectionSpec) -> Stage:
-    """models/<model> -> trained_models, learning_curves."""
+    """models/<model> -> trained_models, learning_curves, trained_passages."""
     models = [_model_asset(spec, model) for model in spec.models]
     return Stage([*models, _results_asset(spec)], _checks(spec))
 
@@ -99,6 +101,7 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
             tell_cut(job.spec, context.log)
             train(context, job, job.write(job.folder / JOB_FILE), watch)
             result = json.loads((job.folder / RESULT).read_text(encoding="utf-8"))
+        trained_passages.keep(artifacts, spec.collection, model, result["data_hash"])
         return dg.MaterializeResult(
             data_version=dg.DataVersion(result["weights_sha256"]),
             metadata=result_metadata(model, result, job.folder, reused=reused),
@@ -108,7 +111,11 @@ def _model_asset(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
 
 
 def _results_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
-    @table_assets(spec, ["trained_models", "learning_curves"], deps=[f"models/{model}" for model in spec.models])
+    @table_assets(
+        spec,
+        ["trained_models", "learning_curves", trained_passages.TABLE],
+        deps=[f"models/{model}" for model in spec.models],
+    )
     def write_trained_models(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
@@ -126,6 +133,7 @@ def _results_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
         frames = {
             "trained_models": TABLES["trained_models"].frame([{c: row[c] for c in columns} for row in trained]),
             "learning_curves": TABLES["learning_curves"].frame(curves),
+            trained_passages.TABLE: trained_passages.table(artifacts, warehouse, spec, results),
         }
         gains = {f"gain_{model}": result["best_value"] - result["base_value"] for model, result in results.items()}
         yield from store(context, warehouse, spec, frames, {"trained_models": gains})
@@ -205,4 +213,10 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
             metadata={"models": str(failed), **figures},
         )
 
-    return [trained_on_present_examples, weights_as_trained, kept_weights_give_the_best_value, better_than_base]
+    return [
+        trained_on_present_examples,
+        weights_as_trained,
+        kept_weights_give_the_best_value,
+        better_than_base,
+        stale_models_check(spec, trained_passages.TABLE),
+    ]

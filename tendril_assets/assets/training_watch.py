@@ -10,7 +10,7 @@ import polars as pl
 
 from tendril_assets.progress_file import Every
 from tendril_assets.release.images import markdown_image
-from tendril_assets.release.pictures import learning_curve, loss_curve
+from tendril_assets.release.results_pictures import learning_curve, loss_curve
 from tendril_assets.training.events import Evaluated, Event, StepDone
 from tendril_assets.training.installing import KEPT
 from tendril_assets.training.validation import BALANCED

@@ -11,6 +11,7 @@ from tendril_assets.assets.calibration import calibration_assets
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
 from tendril_assets.assets.drift import drift_assets, drift_job
+from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.assets.evaluation import evaluation_assets
 from tendril_assets.assets.examples import examples_assets
 from tendril_assets.assets.judging import judging_assets
@@ -27,6 +28,7 @@ from tendril_assets.spec import CollectionSpec, read_spec
 STAGES = (
     simap_assets,
     corpus_assets,
+    erasure_assets,
     queries_assets,
     judging_assets,
     calibration_assets,

@@ -18,20 +18,23 @@ _REACH = 200  # characters that hold the words beside
 
 @dataclass(frozen=True)
 class TagAudit:
-    """``entities`` placeholders of a tag in ``passages`` passages, and some of them in context."""
+    """``entities`` placeholders of a tag in ``passages`` passages, and some of them as (passage id, context)."""
 
     tag: str
     entities: int
     passages: int
-    contexts: tuple[str, ...]
+    samples: tuple[tuple[str, str], ...]
 
 
-def audit_of(texts: Iterable[str], shown: int = SHOWN_PER_TAG) -> list[TagAudit]:
-    """One entry per tag that occurs, in the order of tags."""
+def audit_of(corpus: Iterable[tuple[str, str]], shown: int = SHOWN_PER_TAG) -> list[TagAudit]:
+    """One entry per tag that occurs, in the order of tags; ``corpus`` gives (passage id, text), each passage once.
+
+    Of passages with an equal context the one with the lowest id stands for it.
+    """
     entities: Counter[str] = Counter()
     passages: Counter[str] = Counter()
-    contexts: dict[str, dict[str, str]] = {}
-    for text in texts:
+    samples: dict[str, dict[str, tuple[str, str]]] = {}
+    for passage_id, text in corpus:
         if "<" not in text:
             continue
         found = list(PLACEHOLDER.finditer(text))
@@ -39,22 +42,18 @@ def audit_of(texts: Iterable[str], shown: int = SHOWN_PER_TAG) -> list[TagAudit]
         passages.update({match[1] for match in found})
         for match in found:
             context = _context(text, *match.span())
-            contexts.setdefault(match[1], {})[hashlib.sha256(context.encode()).hexdigest()] = context
+            digest, known = hashlib.sha256(context.encode()).hexdigest(), samples.setdefault(match[1], {})
+            known[digest] = min((passage_id, context), known.get(digest, (passage_id, context)))
     return [
-        TagAudit(tag, entities[tag], passages[tag], tuple(c for _, c in sorted(contexts[tag].items())[:shown]))
+        TagAudit(tag, entities[tag], passages[tag], tuple(sample for _, sample in sorted(samples[tag].items())[:shown]))
         for tag in sorted(entities)
     ]
 
 
 def audit_table(audits: Iterable[TagAudit]) -> str:
-    """The audit as a Markdown table, one row per context."""
-    rows = ["| tag | masked | in passages | sample |", "|---|---:|---:|---|"]
-    for audit in audits:
-        for i, context in enumerate(audit.contexts):
-            figures = f"{audit.tag} | {audit.entities:,} | {audit.passages:,}" if i == 0 else " | | "
-            safe = context.replace("|", "¦").replace("<", "&lt;")
-            rows.append(f"| {figures} | {safe} |")
-    return "\n".join(rows)
+    """The counts as a Markdown table, one row per tag; the samples are texts, which a log must not hold."""
+    rows = ["| tag | masked | in passages |", "|---|---:|---:|"]
+    return "\n".join([*rows, *(f"| {audit.tag} | {audit.entities:,} | {audit.passages:,} |" for audit in audits)])
 
 
 def _context(text: str, start: int, end: int) -> str:

@@ -5,16 +5,19 @@ is averaged by itself. The level ``all`` is the mean over a group's queries of a
 groups: it weighs levels by their queries. ``balanced`` is another figure, the plain mean of the levels' macro means,
 and is what checkpoints are chosen by.
 
-Frames may carry a ``system`` column; without one they describe a single system.
+Frames may carry a ``system`` column; without one they describe a single system. ``per`` names further columns that are
+never averaged over, the catalog of the queries: a query belongs to one catalog, a group to all that it has queries of, so
+queries add up over catalogs and groups do not.
 """
 
 from collections.abc import Sequence
 
 import polars as pl
 
-from tendril_assets.evaluation.metrics import excluded
+from tendril_assets.evaluation.ranking import UNIT
 
 ALL = "all"
+NO_CATALOG = "(none)"
 
 
 def with_levels(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
@@ -29,23 +32,30 @@ def with_levels(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return joined
 
 
-def group_scores(scores: pl.DataFrame) -> pl.DataFrame:
+def with_catalogs(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``scores`` with the ``catalog`` of each query, ``NO_CATALOG`` where it has none; ``queries`` has query_id, catalog."""
+    own = queries.select("query_id", pl.col("catalog").fill_null(NO_CATALOG))
+    return scores.join(own, on="query_id", how="left", maintain_order="left")
+
+
+def group_scores(scores: pl.DataFrame, per: Sequence[str] = ()) -> pl.DataFrame:
     """Mean of each measure over a group's queries, per level and for ``all``.
 
-    ``scores`` has query_id, group_id, level, measure and value. The result has [system], group_id, level, measure,
-    value and ``queries``, the number of queries behind the mean. Raises ValueError for a value that is not finite.
+    ``scores`` has query_id, group_id, [per], level, measure and value. The result has [system], [per], group_id, level,
+    measure, value and ``queries``, the number of queries behind the mean. Raises ValueError for a value that is not
+    finite.
     """
     bad = scores.filter(~pl.col("value").is_finite() | pl.col("value").is_null())
     if not bad.is_empty():
         raise ValueError(f"{bad.height} query scores are missing or not finite, the first: {bad.row(0, named=True)}")
-    keys = [*_system(scores), "group_id", "level", "measure"]
+    keys = [*_system(scores), *per, "group_id", "level", "measure"]
     doubled = pl.concat([scores, scores.with_columns(level=pl.lit(ALL))])
     return doubled.group_by(keys).agg(_ordered_mean("query_id"), pl.len().cast(pl.Int32).alias("queries")).sort(keys)
 
 
-def macro_means(groups: pl.DataFrame) -> pl.DataFrame:
-    """Mean over groups of ``group_scores``: [system], level, measure, value, groups, queries."""
-    keys = [*_system(groups), "level", "measure"]
+def macro_means(groups: pl.DataFrame, per: Sequence[str] = ()) -> pl.DataFrame:
+    """Mean over groups of ``group_scores``: [system], [per], level, measure, value, groups, queries."""
+    keys = [*_system(groups), *per, "level", "measure"]
     return (
         groups.group_by(keys)
         .agg(
@@ -75,20 +85,27 @@ def balanced(scores: pl.DataFrame, measure: str, levels: Sequence[str] | None = 
     return sum(means[level] for level in wanted) / len(wanted)
 
 
-def exclusions(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """Units left out of every mean, per level and for ``all``: level, excluded.
+def exclusions(qrels: pl.DataFrame, queries: pl.DataFrame, per: Sequence[str] = ()) -> pl.DataFrame:
+    """What is left out of every mean, per level and for ``all``: [per], level, excluded, excluded_groups.
 
-    Those are the (query, group) units judged without a relevant passage, and the queries without any judgment, which
-    belong to no group and count once. ``queries`` has query_id and level; a level without exclusions counts 0.
+    ``excluded`` are the (query, group) units judged without a relevant passage, and the queries without any judgment,
+    which belong to no group and count once. ``excluded_groups`` are the groups in which none of the judged queries has a
+    relevant passage. ``queries`` has query_id, [per] and level; a level without exclusions counts 0.
     """
-    unjudged = queries.join(qrels, on="query_id", how="anti").select("query_id")
-    left_out = pl.concat([excluded(qrels).select("query_id"), unjudged]).join(queries, on="query_id").select("level")
-    levels = pl.concat([queries.select("level"), pl.DataFrame({"level": [ALL]})]).unique()
-    counted = pl.concat([left_out, left_out.with_columns(level=pl.lit(ALL))]).group_by("level").agg(excluded=pl.len())
+    strata = [*per, "level"]
+    known = queries.select("query_id", *strata)
+    units = qrels.group_by(UNIT).agg(counted=pl.col("score").max() >= 1)
+    # A query that was never judged is a row without a group.
+    rows = known.join(units, on="query_id", how="left").with_columns(pl.col("counted").fill_null(value=False))
+    rows = pl.concat([rows, rows.with_columns(level=pl.lit(ALL))])
+    by_group = rows.filter(pl.col("group_id").is_not_null()).group_by(*strata, "group_id").agg(pl.col("counted").any())
+    groups = by_group.group_by(strata).agg(excluded_groups=(~pl.col("counted")).sum().cast(pl.Int32))
     return (
-        levels.join(counted, on="level", how="left")
-        .select("level", pl.col("excluded").fill_null(0).cast(pl.Int32))
-        .sort("level")
+        rows.group_by(strata)
+        .agg(excluded=(~pl.col("counted")).sum().cast(pl.Int32))
+        .join(groups, on=strata, how="left")
+        .with_columns(pl.col("excluded_groups").fill_null(0))
+        .sort(strata)
     )
 
 

@@ -9,9 +9,10 @@ depend on batch size or device unless two cosines lie within the noise of the en
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,13 +21,15 @@ from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
 from tendril_assets.evaluation.encoding import BatchedModel, count_truncated
 from tendril_assets.evaluation.models import is_pinned, load_model, model_identity
-from tendril_assets.evaluation.ranking import Scope, run_rows, whole_run
+from tendril_assets.evaluation.ranking import Scope, TopK, rounded, whole_run
 from tendril_assets.spec import ModelSpec
 
 _LOG = logging.getLogger(__name__)
 # A shard is written after so many texts or seconds: what a killed run has to encode again at most.
 _SHARD_TEXTS, _SHARD_SECONDS = 2048, 60.0
 _TOLD_SECONDS = 5.0
+_BLOCK = 8_192  # passages in memory at a time: 64 MB of 2,048 dimensions in float32, twice that in 64 bits
+_ASKED = 256  # queries multiplied with them at a time: 16 MB of scores
 
 Kind = Literal["query", "document"]
 Progress = Callable[[int, int], None]
@@ -54,6 +57,11 @@ class Encoder:
     def budget(self) -> int:
         """Padded tokens of a batch at most; less than the specification says after a GPU had no room for so many."""
         return self._batched.budget
+
+    @property
+    def stores(self) -> bool:
+        """Whether what is encoded is kept, and found again."""
+        return self._store is not None
 
     def prompt(self, kind: Kind) -> str:
         return self._spec.query_prompt if kind == "query" else self._spec.document_prompt
@@ -94,6 +102,10 @@ class Encoder:
         """How many of the distinct texts are longer, prompt and special tokens included, than the model reads."""
         return count_truncated(self._model, [self.prompt(kind) + text for text in dict.fromkeys(texts)])
 
+    def keep_only(self, texts: Iterable[str]) -> int:
+        """Drop the stored embeddings of all other texts, in every space of the store; returns how many."""
+        return self._store.keep_only({text_key(text) for text in texts}) if self._store else 0
+
     def _space(self, kind: Kind) -> str:
         # Vectors computed in bf16 are others than those of the same weights in float32.
         return json.dumps([self._identity, self.prompt(kind)] + ["bf16"] * self._batched.bf16)
@@ -128,19 +140,111 @@ def load_encoder(
     return Encoder(load_model(spec, weights, device), spec, model_identity(spec, weights), store, bf16=bf16)
 
 
+class _Asked(NamedTuple):
+    """Some queries of a scope, their embeddings, and the best of the passages seen so far."""
+
+    queries: pl.DataFrame
+    vectors: np.ndarray
+    best: TopK
+
+
+class _Search(NamedTuple):
+    """A scope that is being searched, few queries at a time: that bounds the scores in memory."""
+
+    passages: pl.DataFrame
+    asked: list[_Asked]
+
+    @classmethod
+    def of(cls, scope: Scope, vectors: np.ndarray, depth: int) -> "_Search":
+        slices = scope.queries.iter_slices(_ASKED)
+        parts = zip(slices, range(0, len(vectors), _ASKED), strict=True)
+        asked = [_Asked(q, vectors[at : at + _ASKED].astype(np.float64), TopK(q.height, depth)) for q, at in parts]
+        return cls(scope.passages, asked)
+
+    def add(self, vectors: np.ndarray, start: int) -> None:
+        """``vectors`` are the embeddings of the passages from ``start`` on."""
+        own = vectors.astype(np.float64).T
+        for part in self.asked:
+            part.best.add(rounded(part.vectors @ own), start)
+
+    def found(self) -> list[tuple[Scope, TopK]]:
+        return [(Scope(self.passages, part.queries), part.best) for part in self.asked]
+
+
 def rank_dense(
     scopes: Sequence[Scope], encoder: Encoder, depth: int, on_progress: Progress | None = None
 ) -> pl.DataFrame:
-    """The run of a dense model over all scopes (``ranking.RUN_SCHEMA``): exact, at most ``depth`` rows per unit."""
-    texts = [text for scope in scopes for text in scope.passages["text"]]
-    asked = [text for scope in scopes for text in scope.queries["text"]]
-    passages = encoder.encode(texts, "document", on_progress)
-    queries = encoder.encode(asked, "query")
-    parts, at_passage, at_query = [], 0, 0
+    """The run of a dense model over all scopes (``ranking.RUN_SCHEMA``): exact, at most ``depth`` rows per unit.
+
+    Passages are encoded, or read from the store, and searched block by block: in memory are the embeddings of one block
+    and of all queries, never those of the corpus. ``on_progress(done, total)`` counts passages.
+    """
+    asked = encoder.encode([text for scope in scopes for text in scope.queries["text"]], "query")
+    searches, at = [], 0
     for scope in scopes:
-        own = passages[at_passage : at_passage + scope.passages.height].astype(np.float64)
-        mine = queries[at_query : at_query + scope.queries.height].astype(np.float64)
-        parts.append(run_rows(scope, mine @ own.T, depth))
-        at_passage += scope.passages.height
-        at_query += scope.queries.height
-    return whole_run(parts)
+        searches.append(_Search.of(scope, asked[at : at + scope.queries.height], depth))
+        at += scope.queries.height
+    total = sum(scope.passages.height for scope in scopes)
+    repeated = _Repeated(scopes, encoder)
+    done = 0
+    for block in _blocks(searches):
+        texts = [text for search, start, end in block for text in search.passages["text"][start:end]]
+        vectors, at = repeated.encode(texts, _within(on_progress, done, len(texts), total)), 0
+        for search, start, end in block:
+            search.add(vectors[at : at + end - start], start)
+            at += end - start
+        done += len(texts)
+    return whole_run([part for search in searches for part in search.found()])
+
+
+def _blocks(searches: Sequence[_Search]) -> Iterator[list[tuple[_Search, int, int]]]:
+    """All passages in order, ``_BLOCK`` at a time: pieces (search, first passage, end) of as many scopes as it takes."""
+    block, room = [], _BLOCK
+    for search in searches:
+        start, height = 0, search.passages.height
+        while start < height:
+            end = min(height, start + room)
+            block.append((search, start, end))
+            room -= end - start
+            start = end
+            if not room:
+                yield block
+                block, room = [], _BLOCK
+    if block:
+        yield block
+
+
+class _Repeated:
+    """Encodes passages so that a text that occurs in several blocks has one embedding, and ties with itself.
+
+    The store sees to that where there is one; without, the embeddings of texts that occur again are kept.
+    """
+
+    def __init__(self, scopes: Sequence[Scope], encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._again: dict[str, np.ndarray | None] = {}
+        if not encoder.stores and sum(scope.passages.height for scope in scopes) > _BLOCK:
+            counts = Counter(text for scope in scopes for text in scope.passages["text"])
+            self._again = dict.fromkeys(text for text, n in counts.items() if n > 1)
+
+    def encode(self, texts: Sequence[str], on_progress: Progress | None) -> np.ndarray:
+        known = [row for row, text in enumerate(texts) if self._again.get(text) is not None]
+        if not known:
+            vectors = self._encoder.encode(texts, "document", on_progress)
+        else:
+            new = sorted(set(range(len(texts))) - set(known))
+            fresh = self._encoder.encode([texts[row] for row in new], "document", on_progress)
+            vectors = np.empty((len(texts), fresh.shape[1]), dtype=np.float32)
+            vectors[new] = fresh
+            vectors[known] = [self._again[texts[row]] for row in known]
+        for row, text in enumerate(texts):
+            if text in self._again and self._again[text] is None:
+                self._again[text] = vectors[row].copy()
+        return vectors
+
+
+def _within(on_progress: Progress | None, before: int, block: int, total: int) -> Progress | None:
+    """Progress over all passages from that over the distinct texts of one block."""
+    if on_progress is None:
+        return None
+    return lambda done, distinct: on_progress(before + block * done // distinct, total)

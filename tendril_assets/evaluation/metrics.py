@@ -6,17 +6,16 @@ one value per group. Everything here works on arrays over all units; there is no
 Rules:
 
 * **Ties.** trec_eval's: score descending, compared as 32-bit floats, then passage id descending by code points.
-* **Missing.** A unit with a relevant passage that the run does not answer counts 0. A unit without a relevant passage
-  is left out; ``excluded`` lists those, so that the count can stand beside every mean.
+* **Missing.** A unit with a relevant passage that the run does not answer counts 0, as in trec_eval with ``-c``. A unit
+  without a relevant passage is left out of the means, where trec_eval counts it 0; ``excluded`` lists those, so that the
+  count can stand beside every mean.
 * **Unjudged** passages have gain 0; ``judged@k`` is reported beside the rest.
 * **Relevant** is grade >= 1 for recall, MRR and precision.
 * **nDCG** has linear gain (the grade itself, never 2^grade - 1), discount log2(rank + 1), and its ideal ranking comes
   from all judged passages of the unit, retrieved or not (Järvelin and Kekäläinen 2002, as in trec_eval ``ndcg_cut``).
 """
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,34 +23,11 @@ import polars as pl
 
 from tendril_assets.evaluation.ranking import UNIT as _UNIT
 from tendril_assets.evaluation.ranking import descending_bits
+from tendril_assets.spec_evaluation import parse_measure
 
 GAIN = "linear"
+_KEY_BITS = 64
 TIE_RULE = "score (32-bit float) descending, then passage id descending by code points"
-
-_MEASURE = re.compile(r"(ndcg|recall|mrr|p|judged)@([1-9][0-9]*)")
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A measure and its cutoff: ``ndcg@10`` is ``Measure("ndcg", 10)``."""
-
-    kind: str
-    cutoff: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}@{self.cutoff}"
-
-
-def parse_measure(name: str) -> Measure:
-    """``ndcg@10`` and the like: ndcg, recall, mrr, p or judged, at a cutoff of at least 1.
-
-    Raises ValueError for any other name.
-    """
-    match = _MEASURE.fullmatch(name)
-    if match is None:
-        raise ValueError(f"unknown measure {name!r}: write ndcg@k, recall@k, mrr@k, p@k or judged@k with k >= 1")
-    return Measure(match[1], int(match[2]))
 
 
 def rank(scores: pl.DataFrame, depth: int | None = None) -> pl.DataFrame:
@@ -97,53 +73,67 @@ def score_queries(run: pl.DataFrame, qrels: pl.DataFrame, measures: Sequence[str
 
 
 class PlacedRun(NamedTuple):
-    """A run against given judgments, as parallel arrays in any order: unit number, score, grade (NaN: unjudged)."""
+    """A run against given judgments, as parallel arrays in any order: unit number, score, grade (-1: unjudged), place.
+
+    ``place`` orders passages as their ids do, descending.
+    """
 
     unit: np.ndarray
     score: np.ndarray
     grade: np.ndarray
-    passage_id: pl.Series
+    place: np.ndarray
 
 
 class Judgments:
-    """Qrels prepared once, to score many runs; ``score_queries`` is the short way for one run."""
+    """Qrels prepared once, to score many runs; ``score_queries`` is the short way for one run.
+
+    A grade below 0 is judged and not relevant, as 0 is.
+    """
 
     def __init__(self, qrels: pl.DataFrame) -> None:
         """Raises ValueError for a pair given twice."""
         _refuse_duplicates(qrels, "qrels")
         self._units = qrels.select(_UNIT).unique().sort(_UNIT).with_row_index("unit")
-        self._judged = qrels.join(self._units, on=_UNIT).select(
-            "unit", "passage_id", pl.col("score").cast(pl.Float64).alias("grade")
-        )
-        self._ideal = _Ideal.of(self._judged["unit"].to_numpy(), self._judged["grade"].to_numpy(), self._units.height)
+        grade = pl.col("score").cast(pl.Int64).clip(0).alias("grade")
+        self._judged = qrels.join(self._units, on=_UNIT).select("unit", "passage_id", grade)
+        unit, grades = (self._judged[name].to_numpy().astype(np.int64) for name in ("unit", "grade"))
+        relevant = np.flatnonzero(grades >= 1)  # the others add nothing to an ideal ranking
+        best_first = relevant[np.lexsort((-grades[relevant], unit[relevant]))]
+        self._ideal = unit[best_first], grades[best_first]
+        self._relevant = np.bincount(unit[relevant], minlength=self._units.height)
 
     def place(self, run: pl.DataFrame) -> PlacedRun:
         """Look up each row's unit and grade. Raises ValueError for a score that is no number or a pair given twice."""
         _refuse_bad_scores(run)
         rows = run.join(self._units, on=_UNIT).select(*_UNIT, "unit", "passage_id", "score")
-        _refuse_duplicates(rows, "a run")
         rows = rows.join(self._judged, on=["unit", "passage_id"], how="left", maintain_order="left")
-        return PlacedRun(
-            rows["unit"].to_numpy().astype(np.int64),
-            rows["score"].cast(pl.Float32).to_numpy(),
-            rows["grade"].fill_null(np.nan).to_numpy(),
-            rows["passage_id"],
-        )
+        unit, grade = (rows[name].fill_null(-1).to_numpy().astype(np.int64) for name in ("unit", "grade"))
+        place = _places(rows["passage_id"])
+        pairs = np.sort(unit << 32 | place)
+        if (pairs[1:] == pairs[:-1]).any():
+            _refuse_duplicates(rows, "a run")
+        return PlacedRun(unit, rows["score"].cast(pl.Float32).to_numpy(), grade, place)
 
     def score(self, run: PlacedRun, measures: Sequence[str]) -> pl.DataFrame:
         """As ``score_queries``. Raises ValueError for an unknown measure."""
         parsed = [parse_measure(name) for name in measures]
-        ranking = _Ranking(run, self._units.height)
-        counted = self._ideal.relevant > 0
-        values = np.stack([_KINDS[m.kind](ranking, self._ideal, m.cutoff)[counted] for m in parsed], axis=1)
+        counted = self._relevant > 0
+        ranked = _ranked(run)
+        longest = max(int(np.bincount(unit).max(initial=0)) for unit in (ranked[0], self._ideal[0]))
+        width = min(longest, max((m.cutoff for m in parsed), default=0))
+        found, ideal = (_Table.of(*rows, self._units.height, width) for rows in (ranked, self._ideal))
+        computed = [_KINDS[m.kind](found, ideal, self._relevant, m.cutoff)[counted] for m in parsed]
+        values = np.stack(computed, axis=1) if computed else np.empty((counted.sum(), 0))
         rows = np.repeat(np.flatnonzero(counted), len(parsed))
         return pl.DataFrame(
             {
                 "query_id": self._units["query_id"].gather(rows),
                 "group_id": self._units["group_id"].gather(rows),
-                "measure": pl.Series([m.name for m in parsed]).gather(np.tile(np.arange(len(parsed)), counted.sum())),
+                "measure": pl.Series([m.name for m in parsed], dtype=pl.String).gather(
+                    np.tile(np.arange(len(parsed)), counted.sum())
+                ),
                 "value": values.reshape(-1),
-                "relevant": self._ideal.relevant[rows].astype(np.int32),
+                "relevant": self._relevant[rows].astype(np.int32),
             }
         )
 
@@ -161,128 +151,104 @@ def ties_at_cut(run: pl.DataFrame, cutoff: int) -> float | None:
     return n_tied / run.select(_UNIT).n_unique()
 
 
-class _Top(NamedTuple):
-    """The first passages of each unit, as parallel arrays."""
+def ties_at_cuts(runs: pl.DataFrame, cutoffs: Sequence[int]) -> dict[str, dict[str, float]]:
+    """``ties_at_cut`` of every system: {system: {"@10": share}}. ``runs`` are rows of ``retrieval_runs``."""
+    ties: dict[str, dict[str, float]] = {}
+    for (system,), run in sorted(runs.partition_by("system", as_dict=True).items()):
+        shares = {f"@{cutoff}": ties_at_cut(run, cutoff) for cutoff in cutoffs}
+        ties[system] = {cut: share for cut, share in shares.items() if share is not None}
+    return ties
 
-    unit: np.ndarray
-    rank: np.ndarray
+
+class _Table(NamedTuple):
+    """The first passages of every unit, (units, largest cutoff or fewer): a measure at any cutoff looks at the first columns.
+
+    ``gain`` is the grade, 0 where unjudged or nothing came back; ``returned`` how many passages there are.
+    """
+
     gain: np.ndarray
     judged: np.ndarray
-
-
-class _Ranking:
-    """The retrieved passages in rank order, grouped by unit; cut once per cutoff, whatever measures ask for it."""
-
-    def __init__(self, run: PlacedRun, n_units: int) -> None:
-        self.n_units = n_units
-        self._order = _tie_order(run.unit, run.score, run.passage_id)
-        self._unit = run.unit[self._order]
-        self._rank = _ranks(self._unit, n_units)
-        self._grade = run.grade
-        self._cuts: dict[int, _Top] = {}
-
-    def top(self, cutoff: int) -> _Top:
-        if cutoff not in self._cuts:
-            rows = np.flatnonzero(self._rank <= cutoff)
-            grade = self._grade[self._order[rows]]
-            judged = ~np.isnan(grade)
-            gain = np.where(judged, np.maximum(grade, 0.0), 0.0)
-            self._cuts[cutoff] = _Top(self._unit[rows], self._rank[rows], gain, judged)
-        return self._cuts[cutoff]
-
-    def sum(self, top: _Top, weights: np.ndarray) -> np.ndarray:
-        return _sum_by(top.unit, weights, self.n_units)
-
-
-@dataclass(frozen=True)
-class _Ideal:
-    """The judged passages in ideal order (grades only, so ties do not matter), and the relevant ones per unit."""
-
-    n_units: int
-    unit: np.ndarray
-    rank: np.ndarray
-    gain: np.ndarray
-    relevant: np.ndarray
+    returned: np.ndarray
 
     @classmethod
-    def of(cls, unit: np.ndarray, grade: np.ndarray, n_units: int) -> "_Ideal":
-        order = np.lexsort((-grade, unit))
-        unit, gain = unit[order].astype(np.int64), np.maximum(grade[order], 0.0)
-        relevant = np.bincount(unit[gain >= 1], minlength=n_units)
-        return cls(n_units, unit, _ranks(unit, n_units), gain, relevant)
+    def of(cls, unit: np.ndarray, grade: np.ndarray, n_units: int, width: int) -> "_Table":
+        """From rows in rank order, grouped by ascending unit; grade -1 is unjudged."""
+        returned = np.bincount(unit, minlength=n_units)
+        starts = np.cumsum(returned) - returned
+        kept = np.minimum(returned, width)
+        first = np.cumsum(kept) - kept
+        # Of the kept rows, one after the other: their place within the unit, then among all rows and in the table.
+        rank = np.arange(kept.sum()) - np.repeat(first, kept)
+        table = np.full(n_units * width, -1, dtype=np.int16)
+        table[rank + np.repeat(np.arange(n_units) * width, kept)] = grade[rank + np.repeat(starts, kept)]
+        table = table.reshape(n_units, width)
+        return cls(np.maximum(table, 0), table >= 0, returned)
+
+    def hits(self, cutoff: int) -> np.ndarray:
+        """Relevant passages among the first."""
+        return (self.gain[:, :cutoff] >= 1).sum(axis=1)
 
 
-def _tie_order(unit: np.ndarray, score: np.ndarray, passage_id: pl.Series) -> np.ndarray:
-    """Positions in the order of the tie rule, unit by unit.
+def _places(passage_id: pl.Series) -> np.ndarray:
+    """Of each id its place among the different ones, by code points descending."""
+    ids = passage_id.unique().sort(descending=True)
+    return passage_id.cast(pl.Enum(ids)).to_physical().to_numpy().astype(np.int64)
 
-    Unit and score are packed into one 64-bit key, for one integer sort is several times faster than a sort by three
-    columns; only rows whose key is shared are then ordered by id.
+
+def _ranked(run: PlacedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Unit and grade of the run's rows in the order of the tie rule, unit by unit.
+
+    One sort of 64-bit integers is several times faster than one by columns. Where unit, score, place and grade fit into
+    such a number together, which they do but for very large runs, nothing has to be looked up after it.
     """
-    key = (unit.astype(np.uint64) << np.uint64(32)) | descending_bits(score).astype(np.uint64)
-    order = np.argsort(key)
-    key = key[order]
-    same = key[1:] == key[:-1]
-    if same.any():
-        tied = np.zeros(len(key), dtype=bool)
-        tied[1:] |= same
-        tied[:-1] |= same
-        rows = order[tied]
-        by_id = pl.DataFrame({"key": key[tied], "id": passage_id.gather(rows), "row": rows}).sort(
-            "key", "id", descending=[False, True]
-        )
-        order[tied] = by_id["row"].to_numpy()
-    return order
+    scores = descending_bits(run.score).astype(np.uint64)
+    bits = [int(part.max(initial=0) + 1).bit_length() for part in (run.unit, run.place, run.grade + 1)]
+    if sum(bits) > _KEY_BITS - 32:
+        order = np.lexsort((run.place, scores, run.unit))
+        return run.unit[order], run.grade[order]
+    _, of_place, of_grade = (np.uint64(n) for n in bits)
+    key = run.unit.view(np.uint64) << np.uint64(32) | scores
+    key = (key << of_place | run.place.view(np.uint64)) << of_grade | (run.grade + 1).view(np.uint64)
+    key.sort()
+    grade = (key & (np.uint64(1) << of_grade) - np.uint64(1)).astype(np.int16) - np.int16(1)
+    return (key >> of_grade + of_place + np.uint64(32)).view(np.int64), grade
 
 
-def _ranks(unit: np.ndarray, n_units: int) -> np.ndarray:
-    """Rank from 1 within each unit, for rows grouped by ascending unit."""
-    counts = np.bincount(unit, minlength=n_units)
-    starts = np.concatenate(([0], np.cumsum(counts)[:-1])) if n_units else np.zeros(0, dtype=np.int64)
-    return np.arange(1, len(unit) + 1) - starts[unit]
+def _dcg(table: _Table, cutoff: int) -> np.ndarray:
+    gain = table.gain[:, :cutoff]
+    return (gain / np.log2(np.arange(2, gain.shape[1] + 2))).sum(axis=1)
 
 
-def _sum_by(unit: np.ndarray, weights: np.ndarray, n_units: int) -> np.ndarray:
-    """Sum of the weights per unit, as floats also where there is nothing to sum (numpy counts integers then)."""
-    return np.bincount(unit, weights=weights, minlength=n_units).astype(np.float64)
-
-
-def _ndcg(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    top = ranking.top(cutoff)
-    gained = ranking.sum(top, top.gain / np.log2(top.rank + 1))
-    rows = np.flatnonzero(ideal.rank <= cutoff)
-    best = _sum_by(ideal.unit[rows], ideal.gain[rows] / np.log2(ideal.rank[rows] + 1), ideal.n_units)
+def _ndcg(found: _Table, ideal: _Table, relevant: np.ndarray, cutoff: int) -> np.ndarray:
+    gained, best = _dcg(found, cutoff), _dcg(ideal, cutoff)
     return np.divide(gained, best, out=np.zeros_like(gained), where=best > 0)
 
 
-def _recall(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    top = ranking.top(cutoff)
-    hits = ranking.sum(top, top.gain >= 1)
-    return np.divide(hits, ideal.relevant, out=np.zeros_like(hits), where=ideal.relevant > 0)
+def _recall(found: _Table, ideal: _Table, relevant: np.ndarray, cutoff: int) -> np.ndarray:
+    hits = found.hits(cutoff).astype(np.float64)
+    return np.divide(hits, relevant, out=np.zeros_like(hits), where=relevant > 0)
 
 
-def _mrr(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
-    top = ranking.top(cutoff)
-    hit = top.gain >= 1
-    first = np.full(ranking.n_units, np.inf)
-    np.minimum.at(first, top.unit[hit], top.rank[hit])
-    return 1.0 / first
+def _mrr(found: _Table, ideal: _Table, relevant: np.ndarray, cutoff: int) -> np.ndarray:
+    hit = found.gain[:, :cutoff] >= 1
+    if not hit.shape[1]:
+        return np.zeros(len(hit))
+    return np.where(hit.any(axis=1), 1.0 / (hit.argmax(axis=1) + 1), 0.0)
 
 
-def _precision(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
+def _precision(found: _Table, ideal: _Table, relevant: np.ndarray, cutoff: int) -> np.ndarray:
     """Divided by the cutoff, as in trec_eval, even where fewer passages came back."""
-    top = ranking.top(cutoff)
-    return ranking.sum(top, top.gain >= 1) / cutoff
+    return found.hits(cutoff) / cutoff
 
 
-def _judged(ranking: _Ranking, ideal: _Ideal, cutoff: int) -> np.ndarray:
+def _judged(found: _Table, ideal: _Table, relevant: np.ndarray, cutoff: int) -> np.ndarray:
     """Judged share of the passages that came back among the first ``cutoff``; 0 where none came back."""
-    top = ranking.top(cutoff)
-    seen = ranking.sum(top, top.judged)
-    returned = ranking.sum(top, np.ones(len(top.unit)))
+    seen = found.judged[:, :cutoff].sum(axis=1).astype(np.float64)
+    returned = np.minimum(found.returned, cutoff)
     return np.divide(seen, returned, out=np.zeros_like(seen), where=returned > 0)
 
 
-_KINDS: dict[str, Callable[[_Ranking, _Ideal, int], np.ndarray]] = {
+_KINDS: dict[str, Callable[[_Table, _Table, np.ndarray, int], np.ndarray]] = {
     "ndcg": _ndcg,
     "recall": _recall,
     "mrr": _mrr,

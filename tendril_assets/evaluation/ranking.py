@@ -39,43 +39,87 @@ def rounded(scores: np.ndarray) -> np.ndarray:
 
 def descending_bits(scores: np.ndarray) -> np.ndarray:
     """32-bit unsigned integers that sort ascending as ``scores`` (32-bit floats, none NaN) sort descending."""
-    bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.uint32)  # adding zero makes 0.0 of -0.0
-    ascending = np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000))
-    return ~ascending
+    bits = (scores.astype(np.float32, copy=False) + np.float32(0.0)).view(np.int32)  # adding zero makes 0.0 of -0.0
+    # Positive floats sort as their bits do, negative ones the other way round: those keep their bits here.
+    return (bits ^ ~(bits >> 31) & 0x7FFFFFFF).view(np.uint32)
+
+
+def scores_of_bits(bits: np.ndarray) -> np.ndarray:
+    """The 32-bit floats that ``descending_bits`` made ``bits`` of; a negative zero comes back as zero."""
+    ascending = ~bits
+    return np.where(ascending >> 31, ascending & np.uint32(0x7FFFFFFF), bits).view(np.float32)
 
 
 def top(scores: np.ndarray, depth: int) -> np.ndarray:
     """Columns of the ``depth`` best scores per row, best first; equal scores by column, lowest first.
 
-    ``scores`` has one row per query, its columns in the tie rule's order. Exact: position and score are packed into
-    one integer, so no tie at the cut is left to the selection algorithm.
+    ``scores`` (32-bit floats) has one row per query, its columns in the tie rule's order.
     """
-    keys = descending_bits(scores).astype(np.uint64) << np.uint64(32)
-    keys |= np.arange(scores.shape[1], dtype=np.uint64)
-    if scores.shape[1] > depth:
-        keys = np.partition(keys, depth - 1, axis=1)[:, :depth]
-    return (np.sort(keys, axis=1) & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    best = TopK(scores.shape[0], depth)
+    best.add(scores, 0)
+    return best.columns()
 
 
-def run_rows(scope: Scope, scores: np.ndarray, depth: int) -> pl.DataFrame:
-    """Rows of a run (``RUN_SCHEMA``) from raw scores: one row per query of the scope, one column per passage."""
-    exact = rounded(scores)
-    best = top(exact, depth)
-    n_queries, kept = best.shape
-    rows = np.repeat(np.arange(n_queries), kept)
-    columns = best.reshape(-1)
-    return pl.DataFrame(
-        {
-            "query_id": scope.queries["query_id"].gather(rows),
-            "passage_id": scope.passages["passage_id"].gather(columns),
-            "group_id": scope.queries["group_id"].gather(rows),
-            "rank": np.tile(np.arange(1, kept + 1, dtype=np.int32), n_queries),
-            "score": exact[rows, columns],
-        },
-        schema_overrides={"score": pl.Float64},
-    ).select(list(RUN_SCHEMA))
+class TopK:
+    """The best of each query over passages that come block by block: exact, in memory for the best and one block.
+
+    Score and column are packed into one integer, so no tie at the cut is left to the selection algorithm, and the result
+    does not depend on how the columns are cut into blocks or in which order these come.
+    """
+
+    def __init__(self, n_queries: int, depth: int) -> None:
+        self.depth = depth
+        self._keys = np.empty((n_queries, 0), dtype=np.uint64)
+
+    def add(self, scores: np.ndarray, start: int) -> None:
+        """``scores`` (32-bit floats, none NaN) are those of columns ``start``, ``start + 1``, ...: (queries, columns).
+
+        Columns count in the tie rule's order, and each is added once.
+        """
+        keys = descending_bits(scores).astype(np.uint64) << np.uint64(32)
+        keys |= np.arange(start, start + scores.shape[1], dtype=np.uint64)
+        self._keys = self._cut(np.concatenate([self._keys, self._cut(keys)], axis=1))
+
+    def columns(self) -> np.ndarray:
+        """(queries, at most ``depth``): best first."""
+        return (self._sorted() & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+    def scores(self) -> np.ndarray:
+        """Their scores, 32-bit floats, in the same places."""
+        return scores_of_bits((self._sorted() >> np.uint64(32)).astype(np.uint32))
+
+    def _cut(self, keys: np.ndarray) -> np.ndarray:
+        if keys.shape[1] <= self.depth:
+            return keys
+        return np.partition(keys, self.depth - 1, axis=1)[:, : self.depth]
+
+    def _sorted(self) -> np.ndarray:
+        self._keys.sort(axis=1)
+        return self._keys
 
 
-def whole_run(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """All scopes' rows as one run, ordered by query, group and rank; an empty run where there is no scope."""
-    return pl.concat([pl.DataFrame(schema=RUN_SCHEMA), *parts]).sort("query_id", "group_id", "rank")
+def whole_run(parts: Sequence[tuple[Scope, TopK]]) -> pl.DataFrame:
+    """All scopes' rows as one run (``RUN_SCHEMA``), ordered by query, group and rank; empty where there is no scope.
+
+    Of each part the best have a row per query of its scope, and columns that are places in the scope's passages.
+    """
+    found = [(scope, best.columns(), best.scores()) for scope, best in parts]
+    if not found:
+        return pl.DataFrame(schema=RUN_SCHEMA)
+    passages = pl.concat([scope.passages["passage_id"] for scope, _, _ in found])
+    queries = pl.concat([scope.queries.select(UNIT) for scope, _, _ in found])
+    at = np.cumsum([0, *(scope.passages.height for scope, _, _ in found)])
+    kept = np.repeat([columns.shape[1] for _, columns, _ in found], [len(columns) for _, columns, _ in found])
+    rows = np.repeat(np.arange(queries.height), kept)
+    places = np.concatenate(
+        [(columns + start).reshape(-1) for (_, columns, _), start in zip(found, at[:-1], strict=True)]
+    )
+    first = np.repeat(np.cumsum(kept) - kept, kept)
+    run = {
+        "query_id": queries["query_id"].gather(rows),
+        "passage_id": passages.gather(places),
+        "group_id": queries["group_id"].gather(rows),
+        "rank": (np.arange(1, len(rows) + 1) - first).astype(np.int32),
+        "score": np.concatenate([scores.reshape(-1) for _, _, scores in found]).astype(np.float64),
+    }
+    return pl.DataFrame(run).sort("query_id", "group_id", "rank")

@@ -1,6 +1,6 @@
-"""The score tables of all systems from their rankings: queries, groups, systems, comparisons."""
+"""The score tables of all systems from their rankings: queries, groups, systems, comparisons, and both per catalog."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -8,18 +8,24 @@ import polars as pl
 from tendril_assets.evaluation import aggregate, significance
 from tendril_assets.evaluation.collection import JudgedCollection
 from tendril_assets.evaluation.metrics import Judgments
-from tendril_assets.spec import EvaluationSpec
+from tendril_assets.spec_evaluation import EvaluationSpec
 
 BASELINE = "bm25"
+CATALOG = ["catalog"]
 
 
 class ScoreTables(NamedTuple):
-    """Rows of the four score tables; ``excluded`` has level and excluded; ``reasons`` say why intervals are empty."""
+    """Rows of the score tables.
+
+    ``excluded`` has level, excluded and excluded_groups; ``reasons`` say why intervals are empty.
+    """
 
     query_scores: pl.DataFrame
     group_scores: pl.DataFrame
     system_scores: pl.DataFrame
     comparisons: pl.DataFrame
+    catalog_scores: pl.DataFrame
+    catalog_comparisons: pl.DataFrame
     excluded: pl.DataFrame
     reasons: list[str]
 
@@ -30,34 +36,64 @@ def score_tables(
     """``runs`` are rows of ``retrieval_runs`` of BM25 and of ``<model>_base`` and ``<model>_tuned`` for each model.
 
     Each fine-tuned model is compared with its base and with BM25; Holm corrects each of the two questions over the
-    models, per measure and level. judged@k, which is no merit of a system, is not compared.
+    models, per measure and level. judged@k, which is no merit of a system, is not compared. The tables per catalog are
+    empty where no query of the collection has a catalog.
     """
     systems = [BASELINE, *(f"{m}_{kind}" for kind in ("base", "tuned") for m in models)]
-    options = {"seed": seed, "resamples": rules.resamples, "confidence": rules.confidence}
     judgments = Judgments(test.qrels)
     scored = []
     for system in systems:
         run = judgments.place(runs.filter(pl.col("system") == system))
         scored.append(judgments.score(run, rules.measures).select(pl.lit(system).alias("system"), pl.all()))
     by_query = aggregate.with_levels(pl.concat(scored), test.queries)
-    by_group = aggregate.group_scores(by_query)
-    intervals = significance.system_intervals(by_group, **options)
-    excluded = aggregate.exclusions(test.qrels, test.queries)
-    by_system = (
-        aggregate.macro_means(by_group)
-        .join(intervals, on=["system", "level", "measure"], how="left", maintain_order="left")
-        .join(excluded, on="level", how="left", maintain_order="left")
-    )
     families = {
         "base": [(f"{m}_tuned", f"{m}_base") for m in models],
         "bm25": [(f"{m}_tuned", BASELINE) for m in models],
     }
-    compared = by_group.filter(~pl.col("measure").str.starts_with("judged@"))
+    by_group = aggregate.group_scores(by_query)
+    excluded = aggregate.exclusions(test.qrels, test.queries)
+    by_system = _with_intervals(by_group, excluded, rules, seed)
+
+    named = test.queries.with_columns(pl.col("catalog").fill_null(aggregate.NO_CATALOG))
+    if test.queries["catalog"].null_count() == test.queries.height:
+        named = named.clear()
+    in_catalogs = aggregate.with_catalogs(by_query, named).drop_nulls("catalog")
+    catalog_groups = aggregate.group_scores(in_catalogs, CATALOG)
+    catalog_excluded = aggregate.exclusions(test.qrels, named, CATALOG)
     return ScoreTables(
-        by_query,
-        by_group,
-        by_system.drop("reason"),
-        significance.comparisons(compared, families, **options),
-        excluded,
-        by_system["reason"].drop_nulls().unique().sort().to_list(),
+        query_scores=by_query,
+        group_scores=by_group,
+        system_scores=by_system.drop("reason"),
+        comparisons=_compared(by_group, families, rules, seed),
+        catalog_scores=_with_intervals(catalog_groups, catalog_excluded, rules, seed, CATALOG).drop("reason"),
+        catalog_comparisons=_compared(catalog_groups, families, rules, seed, CATALOG),
+        excluded=excluded,
+        reasons=by_system["reason"].drop_nulls().unique().sort().to_list(),
+    )
+
+
+def _with_intervals(
+    groups: pl.DataFrame, excluded: pl.DataFrame, rules: EvaluationSpec, seed: int, per: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Macro means with their intervals, and beside each how many units and groups are behind it and how many left out."""
+    intervals = significance.system_intervals(
+        groups, seed=seed, resamples=rules.resamples, confidence=rules.confidence, per=per
+    )
+    return (
+        aggregate.macro_means(groups, per)
+        .join(intervals, on=["system", *per, "level", "measure"], how="left", maintain_order="left")
+        .join(excluded, on=[*per, "level"], how="left", maintain_order="left")
+    )
+
+
+def _compared(
+    groups: pl.DataFrame,
+    families: Mapping[str, Sequence[tuple[str, str]]],
+    rules: EvaluationSpec,
+    seed: int,
+    per: Sequence[str] = (),
+) -> pl.DataFrame:
+    merits = groups.filter(~pl.col("measure").str.starts_with("judged@"))
+    return significance.comparisons(
+        merits, families, seed=seed, resamples=rules.resamples, confidence=rules.confidence, per=per
     )

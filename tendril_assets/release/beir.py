@@ -2,34 +2,116 @@
 
 ``_id`` and ``text`` are what BEIR readers ask for; ``title`` is empty, since passages have none; everything else is
 ``metadata``. The text of these files decides whether two releases hold the same rows.
+
+Judgments are plain TSV: one head line, one row per judgment, scores of 0 among them, nothing quoted. Readers differ in
+what a quotation mark means, so no quoting would be read alike by all: ``invariants`` refuses ids that would need it.
+JSON lines escape the line ends of Unicode too, which ``str.splitlines`` cuts at and JSON does not ask to escape.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
 
-from tendril_assets.release.huggingface import SPLIT, Rows
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.huggingface import QREL_COLUMNS, SPLIT, Rows
+
+CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", f"qrels/{SPLIT}.tsv"
+_LINE_ENDS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"})
+_CHUNK = 20_000
 
 
 def write_beir(folder: Path, rows: Rows) -> None:
-    """Write the three files below ``folder/beir``; lines are streamed, nothing is built whole in memory."""
+    """Write the three files below ``folder/beir``; rows are streamed, nothing is built whole in memory."""
     target = folder / "beir"
     (target / "qrels").mkdir(parents=True)
-    _write_lines(target / "corpus.jsonl", _documents(rows.corpus, titled=True))
-    _write_lines(target / "queries.jsonl", _documents(rows.queries, titled=False))
-    rows.qrels.write_csv(target / "qrels" / f"{SPLIT}.tsv", separator="\t", quote_style="never")
+    for name, chunks in _files(rows).items():
+        with (target / name).open("wb") as file:
+            file.writelines(chunks)
 
 
-def _documents(frame: pl.DataFrame, *, titled: bool) -> Iterable[str]:
+def beir_hashes(rows: Rows) -> dict[str, str]:
+    """SHA-256 of the files ``write_beir`` would write, by path below the release folder; nothing is written."""
+    hashes = {}
+    for name, chunks in _files(rows).items():
+        digest = hashlib.sha256()
+        for chunk in chunks:
+            digest.update(chunk)
+        hashes[f"beir/{name}"] = digest.hexdigest()
+    return hashes
+
+
+def read_beir(folder: Path, split: str = SPLIT) -> Rows:
+    """A BEIR folder, ours or another's; the columns in ``metadata`` become columns, ids stay the strings they are.
+
+    Raises ExportInvariantError for a line that is no record, with its file and number.
+    """
+    corpus, queries = (_frame(folder / name) for name in (CORPUS, QUERIES))
+    return Rows(corpus, queries, _judgments(folder / "qrels" / f"{split}.tsv"))
+
+
+def _files(rows: Rows) -> dict[str, Iterable[bytes]]:
+    return {
+        CORPUS: _documents(rows.corpus, titled=True),
+        QUERIES: _documents(rows.queries, titled=False),
+        QRELS: _table(rows.qrels),
+    }
+
+
+def _documents(frame: pl.DataFrame, *, titled: bool) -> Iterator[bytes]:
     title = {"title": ""} if titled else {}
     for row in frame.iter_rows(named=True):
         metadata = {k: v for k, v in row.items() if k not in ("id", "text")}
         record = {"_id": row["id"], **title, "text": row["text"], "metadata": metadata}
-        yield json.dumps(record, ensure_ascii=False)
+        yield json.dumps(record, ensure_ascii=False).translate(_LINE_ENDS).encode() + b"\n"
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
+def _table(qrels: pl.DataFrame) -> Iterator[bytes]:
+    yield ("\t".join(qrels.columns) + "\n").encode()
+    line = pl.concat_str([pl.col(c).cast(pl.String) for c in qrels.columns], separator="\t")
+    for part in qrels.iter_slices(_CHUNK):
+        yield ("\n".join(part.select(line).to_series()) + "\n").encode()
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    records = list(_records(path))
+    if not records:
+        raise ExportInvariantError(f"{path} has no line: a BEIR folder needs a corpus and queries")
+    return pl.DataFrame(records, infer_schema_length=None)
+
+
+def _records(path: Path) -> Iterator[dict]:
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = json.loads(line)
+                row = {"id": str(record["_id"]), "text": str(record["text"])}
+                title = str(record.get("title") or "")
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ExportInvariantError(
+                    f"{path}, line {number}: no BEIR record with _id and text ({error!r})"
+                ) from error
+            if title:
+                row["text"] = f"{title} {row['text']}"
+            yield row | {k: v for k, v in (record.get("metadata") or {}).items() if k not in row}
+
+
+def _judgments(path: Path) -> pl.DataFrame:
+    """Cut at tabs alone: a TSV reader that knows quotes or infers types would change ids."""
+    rows = []
+    with path.open(encoding="utf-8", newline="\n") as file:
+        head = file.readline().rstrip("\r\n").split("\t")
+        if tuple(head) != QREL_COLUMNS:
+            raise ExportInvariantError(f"{path}: the head should be {', '.join(QREL_COLUMNS)}, it is {head}")
+        for number, line in enumerate(file, start=2):
+            cells = line.rstrip("\r\n").split("\t")
+            try:
+                query, passage, score = cells
+                rows.append((query, passage, int(score)))
+            except ValueError as error:
+                raise ExportInvariantError(f"{path}, line {number}: no row of query, passage and score") from error
+    return pl.DataFrame(
+        rows, schema=dict(zip(QREL_COLUMNS, (pl.String, pl.String, pl.Int64), strict=True)), orient="row"
+    )

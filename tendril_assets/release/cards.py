@@ -1,22 +1,24 @@
 """The data card: prose in which every figure is read from a query, a table, a written file or the specification."""
 
-from datetime import datetime
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.card_creation import creation
+from tendril_assets.release.citations import bibtex
 from tendril_assets.release.figures import Figures, assert_sums
 from tendril_assets.release.front_matter import front_matter
 from tendril_assets.release.huggingface import Config, require_rows
-from tendril_assets.release.label_quality import label_quality, published_judge
+from tendril_assets.release.label_quality import label_quality
+from tendril_assets.release.removal_notice import removal_notice
+from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets.release.wording import (
     listed,
     markdown_table,
     named,
     plural,
     share,
-    usd,
 )
 from tendril_assets.spec import CollectionSpec
 
@@ -36,6 +38,7 @@ class CardInputs(NamedTuple):
     configs: list[Config]
     sizes: dict[str, int]
     sandbox: bool
+    withdrawn: Sequence[Withdrawal] = ()
 
 
 def dataset_card(inputs: CardInputs) -> str:
@@ -58,26 +61,37 @@ def dataset_card(inputs: CardInputs) -> str:
         _catalog_table(spec, inputs.figures, counts),
         _usage(spec),
         "## Dataset creation",
-        _creation(spec, inputs.figures, counts, inputs.choice),
+        creation(spec, inputs.figures, counts, inputs.choice),
         "## Label quality",
-        label_quality(spec, inputs.agreement, inputs.choice),
+        label_quality(spec, inputs.agreement, inputs.choice, inputs.figures["calibration_size"]),
         "## Limitations",
         _limitations(spec, inputs.figures, counts),
         "## Access and versions",
         _access(spec),
+        "## Removals",
+        removal_notice(spec, inputs.withdrawn),
         "## Licence",
         _licence(spec),
+        "## Citation",
+        f"```bibtex\n{bibtex(spec)}\n```",
     ]
     body = "\n\n".join(s for s in sections if s)
     return front_matter(spec, inputs.configs, inputs.sizes, sandbox=inputs.sandbox) + "\n" + body + "\n"
 
 
 def _opening(spec: CollectionSpec, counts: dict) -> str:
-    return (
-        f"{plural(counts['judgments'], 'relevance judgment')} by a large language model over "
+    release = spec.release
+    purpose = f" for {release.purpose}" if release.purpose else ""
+    text = (
+        f"Training data{purpose}: {plural(counts['judgments'], 'relevance judgment')} by a large language model over "
         f"{plural(counts['passages'], 'anonymised passage')} from {plural(counts['documents'], 'document')} of "
         f"{plural(counts['groups'], spec.group)}, for {plural(counts['queries'], 'query')}."
     )
+    if release.queries:
+        text += f" {release.queries.strip()}"
+    if release.test_collection:
+        text += f" It accompanies the human-annotated test collection `{release.test_collection.name}`."
+    return text
 
 
 def _structure(inputs: CardInputs, counts: dict) -> str:
@@ -145,101 +159,22 @@ def _catalog_table(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 
 
 def _usage(spec: CollectionSpec) -> str:
-    lines = "\n".join(
-        f'{c} = load_dataset("{spec.release.hub_id(spec.release.name)}", "{c}", split="train")'
-        for c in ("corpus", "queries", "qrels")
+    name, tag, group = spec.release.hub_id(spec.release.name), f"v{spec.release.version}", spec.group
+    lines = "\n".join(f'{c} = load_dataset("{name}", "{c}", split="train")' for c in ("corpus", "queries", "qrels"))
+    task = (
+        "import mteb\nfrom tendril_assets.release.mteb import retrieval_task\n\n"
+        f'mteb.evaluate(mteb.get_model("..."), retrieval_task("{name}", revision="{tag}"))'
     )
-    return f"```python\nfrom datasets import load_dataset\n\n{lines}\n```"
-
-
-def _creation(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.DataFrame) -> str:
-    quotas = listed([f"{named(tier).lower()} {n}" for tier, n in spec.sampling.quotas.items()])
-    near = spec.filters.near_duplicate
-    fates = {r["fate"]: r["passages"] for r in figures["drops"].iter_rows(named=True)}
-    dropped = listed([f"{named(f).lower()} {n:,}" for f, n in fates.items() if f != "in_corpus"]) or "none"
-    masked = int(figures["entities"]["entities"].sum())
-    labels = listed([f"{r['label']} {r['entities']:,}" for r in figures["entities"].iter_rows(named=True)])
-    steps = [
-        f"**Selection.** {plural(counts['sampled_groups'], spec.group)} were sampled, with up to "
-        f"{spec.sampling.documents_per_project} documents each: {_states(figures, spec)}. Every {spec.group} gets "
-        "one criterion "
-        f"per selected area. Areas are drawn by quota from tiers of prior relevance evidence ({quotas}), then topped "
-        f"up until every area appears in at least {plural(spec.sampling.min_projects_per_area, spec.group)}. The "
-        "external "
-        f"test collection is left out. The seed is {spec.seed}.",
-        f"**Reading.** {_documents(figures)}.",
-        f"**Passage filtering.** Of {plural(counts['raw_passages'], 'passage')}, {counts['passages']:,} are "
-        "published; left out: "
-        f"{dropped}. Kept are passages of {spec.filters.min_characters}-{spec.filters.max_characters:,} "
-        "characters that are not "
-        "dominated by digits or symbols, are no degenerate tables and repeat no older kept passage of their "
-        f"{spec.group} "
-        f"(Jaccard similarity of {near.unit[:-1]} {near.n}-grams >= {near.threshold}"
-        + ("; pairs that differ in a negation or a number are kept)." if near.guard else ")."),
-        f"**Anonymisation.** {plural(masked, 'entity')} replaced by placeholders such as `<PERSON_1>`"
-        + (f" ({labels})." if labels else "."),
-        f"**Query wording.** Areas of action use a summary of at most {spec.queries.summary_max_words} words by "
-        f"`{spec.queries.summary.model}` (temperature {spec.queries.summary.temperature:g}). Criteria use the "
-        "criterion's text "
-        "followed by its ambition levels. The test collection uses the same wording.",
-        f"**Relevance judgments.** {_judging(spec, figures, counts, choice)}",
-        f"**Restricted documents.** A {spec.group} whose documents limit their use to preparing an offer, or "
-        "forbid publication "
-        "or passing on, is left out as a whole.",
-    ]
-    return "\n".join(f"- {s}" for s in steps)
-
-
-def _states(figures: Figures, spec: CollectionSpec) -> str:
-    return listed(
-        [f"{r['groups']:,} {named(r['state']).lower()}" for r in figures["group_states"].iter_rows(named=True)]
+    return "\n\n".join(
+        [
+            f"```python\nfrom datasets import load_dataset\n\n{lines}\n```",
+            f"As an `mteb` retrieval task (`mteb`'s own `RetrievalDatasetLoader` reads the configs too):\n\n"
+            f"```python\n{task}\n```",
+            f"Which passages answer a query is known for its own {group}s alone. So the task ranks each {group}'s passages for "
+            f"themselves, leaves out queries without a relevant passage, and averages over the queries of a {group} first, "
+            f"then over {group}s.",
+        ]
     )
-
-
-def _documents(figures: Figures) -> str:
-    outcomes = figures["document_outcomes"]
-    if not outcomes.height:
-        return "Passages were delivered by an upstream pipeline"
-    parts = listed([f"{r['documents']:,} {named(r['outcome']).lower()}" for r in outcomes.iter_rows(named=True)])
-    return f"{plural(int(outcomes['documents'].sum()), 'document')} by outcome: {parts}"
-
-
-def _judging(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.DataFrame) -> str:
-    judge = published_judge(spec, choice)
-    if judge is None:
-        raise ExportInvariantError(
-            "judge_choice names no judge in use, so there is none to write of: nothing may be published"
-        )
-    llm = judge.llm
-    calls = figures["calls"].filter(pl.col("purpose") == "judge")
-    effort = f"{llm.reasoning_effort} reasoning effort, " if llm.reasoning_effort else ""
-    text = (
-        f"Each query-passage pair of a {spec.group} was graded by `{llm.model}` ({effort}temperature "
-        f"{llm.temperature:g}) with "
-        f"the guideline `{judge.guideline.name}`"
-    )
-    if calls.height:
-        text += f", {_period(*calls.select(pl.col('first_at').min(), pl.col('last_at').max()).row(0))}"
-    rest = figures["verdicts"].filter(pl.col("status") != "ok")
-    failures = listed([f"{r['pairs']:,} {named(r['status']).lower()}" for r in rest.iter_rows(named=True)])
-    text += (
-        f". {plural(counts['candidates'], 'pair')} needed {plural(counts['requests'], 'request')}, since pairs "
-        "with equal texts "
-        f"share one. Without an accepted grade, and not published: {failures or 'none'}."
-    )
-    if calls.height:
-        unknown = int(calls["unknown_costs"].sum())
-        by_prices = calls["estimated_cost"].sum() or 0
-        estimated = f", by token prices about {usd(by_prices)}" if by_prices else ""
-        text += f" Known cost of judging: {usd(calls['known_cost'].sum())}" + (
-            f" (cost unknown for {plural(unknown, 'answer')}{estimated})." if unknown else "."
-        )
-    return text
-
-
-def _period(first: datetime, last: datetime) -> str:
-    months = list(dict.fromkeys((first.strftime("%B %Y"), last.strftime("%B %Y"))))
-    return f"in {months[0]}" if len(months) == 1 else f"from {months[0]} to {months[1]}"
 
 
 def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
@@ -264,10 +199,9 @@ def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 
 def _access(spec: CollectionSpec) -> str:
     return (
-        f"Access is granted after accepting the licence. This is version {spec.release.version}; each release "
-        "carries a git tag of that "
-        "name: pin it with `revision=`. Passages are removed on request, for example where personal data remains; "
-        "`CHANGELOG.md` says what changed."
+        f"Access is granted automatically after accepting the licence. This is version {spec.release.version}; each release "
+        f'carries a git tag of its version: pin this one with `revision="v{spec.release.version}"`. `CHANGELOG.md` says '
+        "what changed."
     )
 
 

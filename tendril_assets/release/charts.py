@@ -1,9 +1,9 @@
-"""Four kinds of chart, each drawn for a given width: bars, dots with whiskers, lines, and signed columns.
+"""Five kinds of chart, each drawn for a given width: bars, stacked bars, dots with whiskers, lines, signed columns.
 
 On narrow pictures a row's label moves from the left gutter to a line of its own above the row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tendril_assets.release.svg import (
@@ -20,6 +20,8 @@ _GUTTER_FROM = 520
 _ROW = 27
 _LEFT, _RIGHT = 4, 10
 _TICK = "0.000"
+# A column wider than this looks like an area.
+_COLUMN = 44.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class Bar:
     value: float
     text: str
     css: str = "c-blue"
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A bar of parts, one length for each name of the legend, with what the whole says at its end."""
+
+    label: str
+    parts: Sequence[float]
+    text: str
     heading: str = ""
 
 
@@ -77,8 +89,48 @@ def bars(items: Sequence[Bar], width: int, label: str) -> str:
     return canvas.svg(label)
 
 
+def stacks(
+    items: Sequence[Stack], width: int, label: str, *, legend: Sequence[tuple[str, str]], write: Callable[[float], str]
+) -> str:
+    """Horizontal bars made of parts. ``legend``: name and class of each part; ``write`` gives a part's text."""
+    canvas = Canvas(width)
+    y = _swatches(canvas, legend)
+    gutter, row = _rows_layout([s.label for s in items], width)
+    room = max(text_width(s.text) for s in items) + 10
+    scale = Scale(0, max(sum(s.parts) for s in items) or 1, gutter, width - _RIGHT - room)
+    block = y
+    for stack in items:
+        if stack.heading:
+            _axis(canvas, gutter, block, y)
+            y = block = _heading(canvas, stack.heading, y)
+        centre = _label(canvas, stack.label, gutter, y, row)
+        reached = 0.0
+        for (name, css), part in zip(legend, stack.parts, strict=True):
+            if part:
+                x = scale(reached)
+                canvas.rect(
+                    x,
+                    centre - 8,
+                    max(scale(reached + part) - x, 1.5),
+                    16,
+                    f"{css} part",
+                    f"{stack.label}, {name}: {write(part)}",
+                )
+            reached += part
+        canvas.text(max(scale(reached), gutter + 1) + 7, centre + 4.5, stack.text, "t num")
+        y += row
+    _axis(canvas, gutter, block, y)
+    return canvas.svg(label)
+
+
 def dots(
-    items: Sequence[Dot], width: int, label: str, *, zero: bool = False, bounds: tuple[float, float] | None = None
+    items: Sequence[Dot],
+    width: int,
+    label: str,
+    *,
+    x_title: str = "",
+    zero: bool = False,
+    bounds: tuple[float, float] | None = None,
 ) -> str:
     """Dots with interval whiskers on one shared axis; ``zero`` draws the line of no difference."""
     canvas = Canvas(width)
@@ -104,6 +156,8 @@ def dots(
             for _, top in drawn:
                 canvas.line(scale(tick), top + row - _ROW + 2, scale(tick), top + row - 4, css)
         canvas.text(scale(tick), y + 15, tick_text(tick, ticks), "t tick", "middle")
+    if x_title:
+        canvas.text((scale.start + scale.end) / 2, y + 33, x_title, "t muted", "middle")
     for dot, top in drawn:
         centre = _label(canvas, dot.label, gutter, top, row)
         _dot(canvas, dot, scale, centre)
@@ -164,7 +218,14 @@ def lines(
 
 
 def columns(
-    values: Sequence[tuple[str, float]], width: int, label: str, *, mean: float, mean_text: str, height: int = 190
+    values: Sequence[tuple[str, float]],
+    width: int,
+    label: str,
+    *,
+    mean: float,
+    mean_text: str,
+    x_title: str = "",
+    height: int = 190,
 ) -> str:
     """One signed column per (name, value), in the order given; above zero and below in two colours."""
     canvas = Canvas(width)
@@ -173,16 +234,22 @@ def columns(
     up = Scale(low, high, 14 + height, 14)
     ticks = up.ticks(5)
     left = max(text_width(tick_text(t, ticks)) for t in ticks) + 8
-    step = (width - left - _RIGHT) / len(values)
+    step = min((width - left - _RIGHT) / len(values), _COLUMN)
+    # Few columns do not fill the width: the plot ends with them, and is wide enough for its texts.
+    right = min(width - _RIGHT, max(left + step * len(values), left + text_width(max(x_title, mean_text, key=len))))
     for tick in ticks:
-        canvas.line(left, up(tick), width - _RIGHT, up(tick), "zero" if tick == 0 else "grid")
+        canvas.line(left, up(tick), right, up(tick), "zero" if tick == 0 else "grid")
         canvas.text(left - 6, up(tick) + 4.5, tick_text(tick, ticks), "t tick", "end")
     for i, (name, value) in enumerate(values):
         y, css = (up(value), "c-blue") if value >= 0 else (up(0), "c-vermillion")
         gap = min(3.0, step * 0.2)
         canvas.rect(left + i * step + gap / 2, y, step - gap, abs(up(value) - up(0)), css, f"{name}: {value:+.3f}")
-    canvas.line(left, up(mean), width - _RIGHT, up(mean), "mean")
-    canvas.text(width - _RIGHT, up(mean) - 5, mean_text, "t halo", "end")
+    canvas.line(left, up(mean), right, up(mean), "mean")
+    # Above the line, or below it where the columns of a loss end: on the side the last column is not on.
+    below = values[-1][1] > mean
+    canvas.text(right, up(mean) + (15 if below else -5), mean_text, "t halo", "end")
+    if x_title:
+        canvas.text((left + right) / 2, 14 + height + 18, x_title, "t muted", "middle")
     return canvas.svg(label)
 
 
@@ -232,6 +299,20 @@ def _dot(canvas: Canvas, dot: Dot, scale: Scale, y: float) -> None:
         for end in (dot.low, dot.high):
             canvas.line(scale(end), y - 4, scale(end), y + 4, line)
     canvas.mark(scale(dot.value), y, dot.css, f"{dot.label}: {dot.text}", square=dot.square)
+
+
+def _swatches(canvas: Canvas, legend: Sequence[tuple[str, str]]) -> float:
+    """Coloured squares with their names, side by side as long as they fit; returns where the chart may begin."""
+    x, y = float(_LEFT), 4.0
+    for name, css in legend:
+        room = canvas.width - _LEFT - _RIGHT - 18
+        text = shortened(name, room)
+        if x > _LEFT and x + 18 + text_width(text) > canvas.width - _RIGHT:
+            x, y = float(_LEFT), y + LINE
+        canvas.rect(x, y + 2, 12, 12, css)
+        canvas.text(x + 18, y + 12.5, text)
+        x += 18 + text_width(text) + 14
+    return y + LINE + 8
 
 
 def _legend(canvas: Canvas, series: Sequence[Line]) -> float:

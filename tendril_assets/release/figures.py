@@ -23,6 +23,8 @@ CARD_FIGURES = (
     "entities",
     "verdicts",
     "calls",
+    "routes",
+    "calibration_size",
     "split_sizes",
 )
 REPORT_FIGURES = (*CARD_FIGURES, "training_use")
@@ -34,7 +36,12 @@ REPORT_TABLES = (
     "trained_models",
     "system_scores",
     "comparisons",
+    "catalog_scores",
+    "catalog_comparisons",
+    "removal_effects",
 )
+# Views of ``sql/views`` that the report shows.
+REPORT_VIEWS = ("group_differences", "positives_by_catalog_and_level", "cost_by_day", "worst_queries")
 
 Figures = Mapping[str, pl.DataFrame]
 
@@ -57,7 +64,7 @@ def sum_checks(figures: Figures) -> list[SumCheck]:
     """Every identity between the figures a card prints.
 
     Levels and grades sum to the judgments, catalogs to queries and judgments, fates to the raw passages, states to the
-    sampled groups, statuses to the candidates, and accepted verdicts to the judgments.
+    sampled groups, statuses to the candidates and to the requests, and accepted verdicts to the judgments.
     """
     counts = figures["counts"].row(0, named=True)
     verdicts = figures["verdicts"]
@@ -83,6 +90,7 @@ def sum_checks(figures: Figures) -> list[SumCheck]:
             "groups in the corpus", _sum(states.filter(pl.col("state") == "in_corpus"), "groups"), counts["groups"]
         ),
         SumCheck("candidates over statuses", _sum(verdicts, "pairs"), counts["candidates"]),
+        SumCheck("requests over statuses", _sum(verdicts, "requests"), counts["requests"]),
         SumCheck("accepted verdicts", _sum(ok, "accepted"), counts["judgments"]),
         SumCheck("verdicts with status ok", _sum(ok, "pairs"), counts["judgments"]),
     ]

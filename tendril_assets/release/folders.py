@@ -3,13 +3,21 @@
 A run that dies leaves the former folder as it was and a hidden one, which the next run sweeps.
 """
 
+import ctypes
+import errno
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+
+from tendril_assets.files import erase
 
 # Of a collection's release folder: the one with its models, beside one for each version of the data.
 MODELS = "models"
 WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
+# Of Linux: relative paths count from the working directory; exchange the two names; errors of a system that cannot.
+_HERE, _RENAME_EXCHANGE = -100, 2
+_UNABLE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 def work_folder(target: Path) -> Path:
@@ -17,31 +25,83 @@ def work_folder(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")
 
 
-def set_in_place(work: Path, target: Path) -> None:
-    """Rename ``work`` to ``target``; a former folder steps aside first, since a full folder cannot be renamed over."""
+def erase_folder(folder: Path) -> None:
+    """Overwrite the bytes of every file below ``folder``, then take it away; for what must not be left on the disk.
+
+    A kill in between leaves a folder with some files less, for the next ``sweep``.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            erase(path)
+    shutil.rmtree(folder)
+
+
+def _drop(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def set_in_place(work: Path, target: Path, drop: Callable[[Path], None] = _drop) -> None:
+    """Rename ``work`` to ``target``, in the same file system; ``drop`` takes a former folder away.
+
+    Where a folder stands there already the two change places in one step, so that at every moment one of them, whole,
+    is at ``target``. A file system that cannot do that (``renameat2`` is Linux's, and not on all of them) sees the
+    former one step aside first; ``sweep`` brings it back where a run died in between.
+    """
+    if not target.exists():
+        work.rename(target)
+        _sync(target.parent)
+        return
+    former = work if _exchange(work, target) else _step_aside(work, target)
+    _sync(target.parent)
+    drop(former)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Two paths change places in one step; False where the system cannot. Raises OSError for any other reason."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    if renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNABLE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _step_aside(work: Path, target: Path) -> Path:
+    """The same in two renames; where the former folder stands then."""
     aside = target.with_name(f".{target.name}.{os.getpid()}.old")
-    if target.exists():
-        target.rename(aside)
+    target.rename(aside)
     try:
         work.rename(target)
     except OSError:
-        if aside.exists():
-            aside.rename(target)
+        aside.rename(target)
         raise
-    _sync(target.parent)
-    shutil.rmtree(aside, ignore_errors=True)
+    return aside
 
 
-def sweep(root: Path) -> None:
+def sweep(root: Path, drop: Callable[[Path], None] = shutil.rmtree) -> None:
     """Take away what dead runs left; bring back a folder that a run died on between its two renames."""
-    for path in root.glob(".*.*"):
-        name, *marks = path.name[1:].rsplit(".", 2)
-        if len(marks) < 2 or marks[1] not in ("tmp", "old") or not marks[0].isdecimal() or _alive(int(marks[0])):
+    for path in left_over(root):
+        name, process, mark = path.name[1:].rsplit(".", 2)
+        if _alive(int(process)):
             continue
-        if marks[1] == "old" and not (root / name).exists():
+        if mark == "old" and not (root / name).exists():
             path.rename(root / name)
         else:
-            shutil.rmtree(path)
+            drop(path)
+
+
+def left_over(root: Path) -> list[Path]:
+    """Hidden folders in which runs put something together, or set a former folder aside."""
+    found = []
+    for path in root.glob(".*.*"):
+        _, *marks = path.name[1:].rsplit(".", 2)
+        if len(marks) == 2 and marks[1] in ("tmp", "old") and marks[0].isdecimal():
+            found.append(path)
+    return sorted(found)
 
 
 def _alive(pid: int) -> bool:

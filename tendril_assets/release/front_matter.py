@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tendril_assets.release.huggingface import DEFAULT_CONFIG, SHARD, SPLIT, Config
+from tendril_assets.release.huggingface import DEFAULT_CONFIG, SPLIT, Config
 from tendril_assets.spec import CollectionSpec
 
 # The hub's size classes: label, and the number of rows it ends below.
@@ -34,7 +34,9 @@ def gating_text(spec: CollectionSpec) -> str:
 def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, int], *, sandbox: bool) -> str:
     """YAML between two ``---`` lines.
 
-    ``sizes`` are the bytes of each config's rows as plain text; ``datasets`` compares the row counts when it loads.
+    ``sizes`` are the bytes of each config's rows (``huggingface.plain_bytes``); ``datasets`` compares the row counts when
+    it loads. Every figure is one of the rows, none of the compressed files: the same rows give the same card whatever
+    version of a library wrote them.
     """
     rows = max(c.rows for c in configs)
     tags = ["retrieval", "relevance-judgments", "llm-as-a-judge"]
@@ -44,6 +46,9 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
         "license": "other",
         "license_name": re.sub(r"[^a-z0-9.]+", "-", spec.release.licence_name.lower()).strip("-"),
         "license_link": "LICENSE.md",
+        "annotations_creators": ["machine-generated"],
+        "language_creators": ["found"],
+        "source_datasets": ["original"],
         "task_categories": ["text-retrieval"],
         "task_ids": ["document-retrieval"],
         "size_categories": [next((label for label, end in _SIZES if rows < end), "100M<n<1B")],
@@ -55,7 +60,7 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
             {
                 "config_name": c.name,
                 **({"default": True} if c.name == DEFAULT_CONFIG else {}),
-                "data_files": [{"split": SPLIT, "path": f"{c.name}/{SHARD}"}],
+                "data_files": [{"split": SPLIT, "path": f"{c.name}/{SPLIT}-*.parquet"}],
             }
             for c in configs
         ],
@@ -64,6 +69,7 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
                 "config_name": c.name,
                 "features": [{"name": name, "dtype": dtype} for name, dtype in c.features.items()],
                 "splits": [{"name": SPLIT, "num_bytes": sizes[c.name], "num_examples": c.rows}],
+                "dataset_size": sizes[c.name],
             }
             for c in configs
         ],

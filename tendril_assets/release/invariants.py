@@ -16,6 +16,16 @@ from tendril_assets.records import GRADES
 
 SHOWN = 20
 BREACH_QUERIES = ("removed", "leaks", "strays")
+# A tab or a line end inside an id would break the rows of the TSV file, a quotation mark those of readers that know
+# quoting, a NUL or another invisible character those of either; an id such as 007, 1e5 or NA comes back from a reader that
+# guesses types as another value or as none, and then joins with nothing.
+_UNFIT = {
+    "empty_id": r"^$",
+    "id_with_whitespace": r"\s",
+    "id_with_unsafe_character": r"[[\p{C}\"]&&[^\s]]",
+    "id_read_as_another_value": r"(?i)^([+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|[+-]?nan|<?na>?|n/a|#n/a|"
+    r"null|none|true|false)$",
+}
 
 
 class Breach(NamedTuple):
@@ -28,9 +38,10 @@ class Breach(NamedTuple):
 def published_breaches(corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame) -> list[Breach]:
     """Contradictions inside the rows to be written (columns as published).
 
-    Ids are strings, unique and not shared by queries and corpus; every judgment names a query and a passage that are
-    there; no white space in ids; no pair twice, whether with one score or two; scores are 0, 1 or 2; no empty value
-    and no empty text.
+    Ids are strings, unique and not shared by queries and corpus, without characters that a TSV or JSON reader changes or
+    stumbles over, and of no form that a reader takes for a number or an empty value; every judgment names a query and a
+    passage that are there; no pair twice, whether with one score or two; scores are 0, 1 or 2; no empty value and no empty
+    text.
     """
     return [
         *_shape(corpus, queries, qrels),
@@ -115,9 +126,11 @@ def _ids(frame: pl.DataFrame, name: str) -> Iterator[Breach]:
     yield from (
         Breach(f"duplicate_id_in_{name}", i) for i in _values(set(frame.filter(frame["id"].is_duplicated())["id"]))
     )
-    # A tab or a line end inside an id would break the rows of the TSV file.
-    spaced = frame.filter(pl.col("id").cast(pl.String).str.contains(r"\s"))
-    yield from (Breach(f"id_with_whitespace_in_{name}", i) for i in _values(set(spaced["id"])))
+    ids = frame.select(pl.col("id").cast(pl.String))
+    for rule, pattern in _UNFIT.items():
+        yield from (
+            Breach(f"{rule}_in_{name}", i) for i in _values(set(ids.filter(pl.col("id").str.contains(pattern))["id"]))
+        )
     blank = frame.filter(pl.col("text").str.strip_chars() == "")
     yield from (Breach(f"empty_text_in_{name}", i) for i in _values(set(blank["id"])))
 

@@ -5,11 +5,14 @@ from html import escape
 
 import polars as pl
 
-from tendril_assets.release.markup import raw_table
+from tendril_assets.release.markup import folded, raw_table
 from tendril_assets.release.pictures import Picture
 from tendril_assets.release.scatter import Point, scatter
 from tendril_assets.release.wording import certainty, figure, interval, named, plural, share
 from tendril_assets.spec import CollectionSpec
+
+# The best systems stand open, the rest is folded where it is more than a few.
+_AT_ONCE, _FEW = 8, 2
 
 
 def choice_as_html(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
@@ -31,7 +34,12 @@ def choice_as_html(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
             )
         )
     heads = ("System", "Figure", "USD per 1,000", "Without a grade", "Equal in two runs", "Median s", "Accepted")
-    return raw_table(heads, rows, css="reasons")
+    if len(rows) <= _AT_ONCE + _FEW:
+        return raw_table(heads, rows, css="reasons")
+    rest = raw_table(heads, rows[_AT_ONCE:], css="reasons")
+    return raw_table(heads, rows[:_AT_ONCE], css="reasons") + folded(
+        f"{plural(len(rows) - _AT_ONCE, 'more system')}, in the same order", rest
+    )
 
 
 def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.DataFrame) -> Picture | None:
@@ -58,7 +66,7 @@ def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.
     alpha = agreement.filter(
         (pl.col("raters") == "annotators") & (pl.col("scale") == rule.scale) & (pl.col("level") == "all")
     )["value"].drop_nulls()
-    guide = (alpha[0], f"annotators among themselves, α {figure(alpha[0], 2)}") if len(alpha) else None
+    guide = (alpha[0], f"annotators, α {figure(alpha[0], 2)}") if len(alpha) else None
     unknown = choice.height - shown.height
     left_out = f"; {plural(unknown, 'system')} without a figure or a price left out" if unknown else ""
     caption = (

@@ -11,8 +11,13 @@ from tendril_assets.spec_calibration import CalibrationSpec
 _ALL_LAST = [pl.col("level") == "all", pl.col("level")]
 
 
-def label_quality(spec: CollectionSpec, agreement: pl.DataFrame, choice: pl.DataFrame) -> str:
-    """The card's section on the labels: agreement with people, how the judge was chosen, people among themselves."""
+def label_quality(
+    spec: CollectionSpec, agreement: pl.DataFrame, choice: pl.DataFrame, size: pl.DataFrame | None = None
+) -> str:
+    """The card's section on the labels: agreement with people, how the judge was chosen, people among themselves.
+
+    ``size`` is ``sql/release/calibration_size.sql``, where the section is to say how large the set is.
+    """
     agreement = agreement.filter("in_use")
     kappa = agreement.filter((pl.col("raters") == "judge_vs_curated") & (pl.col("statistic") == "kappa"))
     if not kappa.height:
@@ -26,8 +31,8 @@ def label_quality(spec: CollectionSpec, agreement: pl.DataFrame, choice: pl.Data
         rows.append((named(level), *cells))
     pairs = kappa["n"].max()
     text = (
-        f"The judge was measured on a human-annotated calibration set (up to {pairs:,} pairs a figure). Agreement "
-        "with the curated "
+        f"The judge was measured on a human-annotated calibration set{_calibration_set(size)} (up to {pairs:,} pairs a "
+        "figure). Agreement with the curated "
         f"human labels, with {certainty(spec.judge.calibration.confidence)} bootstrap intervals:"
     )
     table = markdown_table(("Level", "Cohen's κ (0/1/2)", "Cohen's κ (relevant or not)"), rows)
@@ -39,6 +44,16 @@ def label_quality(spec: CollectionSpec, agreement: pl.DataFrame, choice: pl.Data
     parts = [text, table, how_it_was_chosen(spec, choice)]
     parts.append(f"{close}The labels are noisy and should be treated as weak supervision.")
     return "\n\n".join(part for part in parts if part)
+
+
+def _calibration_set(size: pl.DataFrame | None) -> str:
+    """`` of 1,425 query-passage pairs by 3 annotators from 10 catalogs``; what is not known is left out."""
+    known = size.row(0, named=True) if size is not None else {}
+    if not known.get("pairs"):
+        return ""
+    text = f" of {plural(known['pairs'], 'query-passage pair')}"
+    text += f" by {plural(known['annotators'], 'annotator')}" if known["annotators"] else ""
+    return text + (f" from {plural(known['catalogs'], 'catalog')}" if known["catalogs"] else "")
 
 
 def _agreement_cell(rows: pl.DataFrame) -> str:

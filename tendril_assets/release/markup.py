@@ -20,14 +20,32 @@ def note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
 
-def picture(drawn: Picture | None, otherwise: str, *, details: str = "") -> str:
-    """A figure at both widths, with its numbers folded below; the sentence ``otherwise`` where there is none."""
+def warning(text: str) -> str:
+    return f'<p class="stamp" role="note">{escape(text)}</p>'
+
+
+def side_by_side(content: Sequence[str], *, three: bool = False) -> str:
+    """Small tables beside each other where the page is wide enough: two in a row, or ``three``."""
+    return f'<div class="side{" three" if three else ""}">{"".join(content)}</div>' if content else ""
+
+
+def folded(text: str, content: str, *, long: bool = False) -> str:
+    """Content behind a line that opens it; on paper it is open, or left out where it is ``long``."""
+    kind = ' class="long"' if long else ""
+    return f"<details{kind}><summary>{escape(text)}</summary>{content}</details>"
+
+
+def picture(drawn: Picture | None, otherwise: str, *, details: str = "", long: bool = False) -> str:
+    """A figure at both widths, with its numbers folded below; the sentence ``otherwise`` where there is none.
+
+    ``long``: more rows than anybody wants on paper.
+    """
     if drawn is None:
         return note(otherwise) if otherwise else ""
-    folded = f"<details><summary>The figures as a table</summary>{details}</details>" if details else ""
+    table = folded("The figures as a table", details, long=long) if details else ""
     return (
         f"<figure><figcaption>{escape(drawn.caption)}</figcaption>"
-        f'<div class="wide">{drawn.wide}</div><div class="narrow">{drawn.narrow}</div></figure>{folded}'
+        f'<div class="wide">{drawn.wide}</div><div class="narrow">{drawn.narrow}</div></figure>{table}'
     )
 
 
@@ -49,12 +67,11 @@ def raw_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int
         for row in rows
     )
     kind = f' class="{css}"' if css else ""
-    return f'<div class="scroll"><table{kind}><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
+    head = f"<thead><tr>{cells('th', header)}</tr></thead>"
+    return f'<div class="scroll" tabindex="0"><table{kind}>{head}<tbody>{body}</tbody></table></div>'
 
 
 def listing(facts: Sequence[tuple[str, str]]) -> str:
     """Name and HTML content, one pair a row."""
-    rows = "".join(
-        f"<tr><td>{name}</td><td class=left style='white-space:normal'>{content}</td></tr>" for name, content in facts
-    )
-    return f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>'
+    rows = "".join(f"<tr><td>{name}</td><td class=left>{content}</td></tr>" for name, content in facts)
+    return f'<div class="scroll" tabindex="0"><table class="facts"><tbody>{rows}</tbody></table></div>'

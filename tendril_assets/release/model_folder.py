@@ -37,16 +37,44 @@ def write_model(root: Path, model: str, inputs: ModelInputs, weights: WeightsFol
     Raises:
         KeyError, ExportInvariantError: see ``model_cards.model_card``; nothing is written then.
     """
-    known = card_model(model, inputs, weights)
     name = inputs.spec.release.published_model(model).name
+    # A refused card is told before anything is swept.
+    card_model(model, inputs, weights)
     if root.is_dir():
         sweep(root)  # a folder that was set aside has the licence's text that a person put there
-    found = documents(known, inputs, root / name)
+    texts, lacking = _texts(root / name, model, inputs, weights)
+    return write_folder(root, name, weights.path, texts)._replace(lacking=lacking)
+
+
+def differing(root: Path, model: str, inputs: ModelInputs, weights: WeightsFolder) -> tuple[list[str], str | None]:
+    """Names of files that ``write_model`` would write otherwise, add or take away, and what the licence lacks.
+
+    Changes nothing; raises as ``write_model``.
+    """
+    target = root / inputs.spec.release.published_model(model).name
+    texts, lacking = _texts(target, model, inputs, weights)
+    sources = _sources(weights.path, texts)
+    there = {p.relative_to(target).as_posix(): p for p in _files(target)} if target.is_dir() else {}
+    other = {name for name in there.keys() & texts.keys() if there[name].read_bytes() != texts[name]}
+    other |= {name for name in there.keys() & sources.keys() if not _is_same_file(sources[name], there[name])}
+    return sorted(other | (there.keys() ^ (sources.keys() | texts.keys()))), lacking
+
+
+def _texts(
+    target: Path, model: str, inputs: ModelInputs, weights: WeightsFolder
+) -> tuple[dict[str, bytes], str | None]:
+    """Card, licence and notice as ``target`` should have them, and what the licence lacks."""
+    known = card_model(model, inputs, weights)
+    found = documents(known, inputs, target)
     texts = {CARD: write_card(known, inputs, found).encode(), **found.files}
-    made = write_folder(root, name, weights.path, texts)
-    if found.lacking is None:
-        return made
-    return made._replace(lacking=f"the text of {known.entry.licence.short} is missing: {found.lacking}")
+    lacking = f"the text of {known.entry.licence.short} is missing: {found.lacking}" if found.lacking else None
+    return texts, lacking
+
+
+def _sources(weights: Path, texts: Mapping[str, bytes]) -> dict[str, Path]:
+    """The files of the weights by name, but those that a text takes the place of."""
+    sources = {p.relative_to(weights).as_posix(): p for p in _files(weights)}
+    return {place: source for place, source in sources.items() if place not in texts}
 
 
 def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, bytes]) -> ModelFolder:
@@ -54,8 +82,7 @@ def write_folder(root: Path, name: str, weights: Path, texts: Mapping[str, bytes
     root.mkdir(parents=True, exist_ok=True)
     sweep(root)
     target = root / name
-    sources = {p.relative_to(weights).as_posix(): p for p in _files(weights)}
-    sources = {place: source for place, source in sources.items() if place not in texts}
+    sources = _sources(weights, texts)
     if target.is_dir() and _is_same(target, sources, texts):
         return ModelFolder(target, UNCHANGED)
     work = work_folder(target)

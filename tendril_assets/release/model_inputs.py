@@ -26,7 +26,8 @@ _PRESENT = ("licence", "upstream", "matryoshka", "origin")
 class ModelInputs(NamedTuple):
     """``trained``, ``scores``, ``comparisons``, ``agreement`` are the tables trained_models, system_scores, comparisons and
     judge_agreement; ``training_use`` is the query of that name; ``present_data`` the hash of the hand-over files as they
-    are now; ``released`` whether the release of the specification's version holds the present data."""
+    are now; ``released`` whether the release of the specification's version holds the present data; ``stale`` says of each
+    model that was trained on removed passages what of it was."""
 
     spec: CollectionSpec
     trained: pl.DataFrame
@@ -37,6 +38,7 @@ class ModelInputs(NamedTuple):
     present_data: str
     released: bool
     sandbox: bool
+    stale: Mapping[str, str] = {}
 
     @property
     def data_name(self) -> str | None:
@@ -108,6 +110,8 @@ def _other_data(known: CardModel, inputs: ModelInputs) -> list[str]:
     row, again = known.row, "train it again, or its card would describe other data"
     used = int(inputs.training_use.filter(pl.col("fate") == USED)["examples"].sum())
     found = []
+    if known.name in inputs.stale:
+        found.append(f"it was {inputs.stale[known.name]}: train it again")
     if row["examples"] != used:
         found.append(
             f"it was trained on {row['examples']:,} examples, training_examples now marks {used:,} as used: {again}"

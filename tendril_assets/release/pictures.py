@@ -1,20 +1,22 @@
-"""The report's pictures: which chart shows which figures. Each returns None where there is nothing to show yet."""
+"""Pictures of corpus, labels, judges and cost: which chart shows which figures. Each is None where there is nothing to
+show yet. Those of models and measures are in ``results_pictures``."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
-from tendril_assets.release.charts import Bar, Dot, Line, bars, columns, dots, lines
+from tendril_assets.release.charts import Bar, Dot, Stack, bars, dots, stacks
 from tendril_assets.release.figures import Figures
 from tendril_assets.release.svg import NARROW, WIDE
-from tendril_assets.release.wording import certainty, figure, interval, named, plural, share, signed, system_name, usd
+from tendril_assets.release.wording import certainty, figure, interval, named, plural, share, usd
 
 _GRADE_CSS = {0: "c-grade0", 1: "c-grade1", 2: "c-grade2"}
 _GRADE_NAMES = {0: "0 not relevant", 1: "1 partially relevant", 2: "2 relevant"}
-# A running mean takes a twentieth of the run.
-_MEANS, _SHORTEST_MEAN = 20, 5
-_CURVES = ("l-blue", "l-orange dash", "l-green dot", "l-purple dash")
+# Parts of a stacked bar, told apart by lightness too, not by hue alone.
+_PARTS = ("c-blue", "c-orange", "c-grade1", "c-green", "c-purple", "c-grade2")
+# A picture with more rows than this is read by nobody: then a row is a month.
+_MOST_DAYS = 31
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Picture:
 
     @classmethod
     def drawn(cls, caption: str, draw: Callable[[int], str]) -> "Picture":
+        """``draw`` gives the SVG for a width in pixels."""
         return cls(caption, draw(WIDE), draw(NARROW))
 
 
@@ -58,6 +61,25 @@ def passage_fates(drops: pl.DataFrame) -> Picture | None:
     return Picture.drawn(f"What became of {plural(total, 'raw passage')}", lambda w: bars(items, w, "Passages by fate"))
 
 
+def positives(by_level: pl.DataFrame) -> Picture | None:
+    """Share of relevant judgments per level and catalog, by grade. ``by_level``: the view
+    positives_by_catalog_and_level."""
+    if not by_level.height:
+        return None
+    items = []
+    for level in levels_of(by_level["level"]):
+        block = by_level.filter(pl.col("level") == level).sort("positive_share", "catalog", descending=[True, False])
+        for i, r in enumerate(block.iter_rows(named=True)):
+            parts = [(r["positives"] - r["fully_relevant"]) / r["judgments"], r["fully_relevant"] / r["judgments"]]
+            text = f"{share(r['positives'], r['judgments'])}  ({r['positives']:,} of {r['judgments']:,})"
+            items.append(Stack(r["catalog"], parts, text, named(level) if i == 0 else ""))
+    legend = [(_GRADE_NAMES[grade], _GRADE_CSS[grade]) for grade in (1, 2)]
+    return Picture.drawn(
+        "Relevant judgments as a share of all, by catalog and level",
+        lambda w: stacks(items, w, "Share of relevant judgments", legend=legend, write=lambda part: share(part, 1)),
+    )
+
+
 def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | None:
     """The judge in use against curated labels beside the annotators among themselves. ``agreement``: judge_agreement."""
     agreement = agreement.filter(pl.col("in_use") & pl.col("raters").is_in(["judge_vs_curated", "annotators"]))
@@ -65,163 +87,38 @@ def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | Non
         return None
     # With two classes, quadratic weights change nothing: those figures stand in the table only.
     twice = (pl.col("scale") == "binary") & (pl.col("statistic") == "kappa_quadratic")
-    items = []
-    for scale in ("graded", "binary"):
-        rows = agreement.filter((pl.col("scale") == scale) & ~twice).sort(
-            pl.col("raters") == "annotators", "statistic", "level"
-        )
-        for i, r in enumerate(rows.iter_rows(named=True)):
-            human = r["raters"] == "annotators"
-            items.append(
-                Dot(
-                    f"{named(r['level'])}, {_statistic(r['statistic'])}",
-                    r["value"],
-                    r["low"],
-                    r["high"],
-                    _agreement_text(r),
-                    "c-orange" if human else "c-blue",
-                    square=human,
-                    heading=f"Scale: {named(scale)}" if i == 0 else "",
-                )
+    ordered = agreement.filter(~twice).sort(
+        pl.col("scale") == "binary", pl.col("raters") == "annotators", "statistic", pl.col("level") != "all", "level"
+    )
+    items, former = [], ""
+    for r in ordered.iter_rows(named=True):
+        human = r["raters"] == "annotators"
+        block = f"{'Annotators' if human else 'Judge'}, {named(r['scale'])}: {named(r['statistic'])}"
+        items.append(
+            Dot(
+                named(r["level"]),
+                r["value"],
+                r["low"],
+                r["high"],
+                _agreement_text(r),
+                "c-orange" if human else "c-blue",
+                square=human,
+                heading=block if block != former else "",
             )
+        )
+        former = block
     values = [v for d in items for v in (d.value, d.low) if v is not None]
     floor = min([0.0, *values])
     return Picture.drawn(
         f"Agreement with {certainty(confidence)} intervals: the judge against curated labels (dots), the annotators among "
         "themselves (squares)",
-        lambda w: dots(items, w, "Agreement of the judge and of the annotators", bounds=(floor, 1.0)),
-    )
-
-
-def learning_curve(model: str, curves: pl.DataFrame, best_step: int, best_value: float) -> Picture | None:
-    """Validation nDCG@10 by step, balanced and per level. ``curves``: table learning_curves of one model."""
-    series = []
-    measured = curves.filter(pl.col("measure").str.contains("ndcg")).sort("step")
-    for i, measure in enumerate(measured["measure"].unique().sort().to_list()):
-        points = measured.filter(pl.col("measure") == measure).select("step", "value").rows()
-        series.append(Line(_curve_name(measure), points, _CURVES[i % len(_CURVES)]))
-    if not series:
-        return None
-    last = float(curves.select(pl.col("step").max()).item())
-    ring = (best_step, best_value, f"kept: step {best_step}, {figure(best_value)}")
-    return Picture.drawn(
-        f"{model}: nDCG@10 on the validation groups; step 0 is the base model",
-        lambda w: lines(
-            series,
+        lambda w: dots(
+            items,
             w,
-            f"Validation nDCG@10 of {model} by step",
-            x_title="optimiser step",
-            ring=ring,
-            x_range=(0.0, last),
+            "Agreement of the judge and of the annotators",
+            x_title="agreement; 0 is chance, 1 is perfect",
+            bounds=(floor, 1.0),
         ),
-    )
-
-
-def loss_curve(model: str, curves: pl.DataFrame, best_step: int) -> Picture | None:
-    """Training loss by step, below the validation curve on the same axis. ``curves``: table learning_curves of one model.
-
-    A long run's loss is noise from step to step: its running mean is drawn over it.
-    """
-    loss = curves.filter(pl.col("measure") == "loss").sort("step")
-    if loss.is_empty():
-        return None
-    points = loss.select("step", "value").rows()
-    window = len(points) // _MEANS
-    smooth = window >= _SHORTEST_MEAN
-    series = [Line("loss", points, "l-blue thin" if smooth else "l-blue")]
-    if smooth:
-        mean = loss.select("step", pl.col("value").rolling_mean(window, min_samples=1, center=True)).rows()
-        series.append(Line(f"mean of {window} steps", mean, "l-orange"))
-    measured = curves.filter(pl.col("measure").str.contains("ndcg"))["measure"].unique()
-    room = max((_curve_name(m) for m in measured), key=len, default="")
-    last = max(float(points[-1][0]), float(best_step))
-    return Picture.drawn(
-        f"{model}: training loss; the dotted line is the step whose weights were kept",
-        lambda w: lines(
-            series,
-            w,
-            f"Training loss of {model} by step",
-            x_title="optimiser step",
-            guide=best_step,
-            x_range=(0.0, last),
-            room=room,
-            height=130,
-        ),
-    )
-
-
-def systems(scores: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
-    """One measure of every system, per level. ``scores``: table system_scores."""
-    rows = scores.filter(pl.col("measure") == measure)
-    if not rows.height:
-        return None
-    items = []
-    for level in _levels(rows["level"]):
-        block = rows.filter(pl.col("level") == level).sort("value", descending=True)
-        for i, r in enumerate(block.iter_rows(named=True)):
-            text = f"{figure(r['value'])} {interval(r['low'], r['high'])}".strip()
-            items.append(
-                Dot(
-                    system_name(r["system"]),
-                    r["value"],
-                    r["low"],
-                    r["high"],
-                    text,
-                    _system_css(r["system"]),
-                    square=_is_baseline(r["system"]),
-                    heading=named(level) if i == 0 else "",
-                )
-            )
-    return Picture.drawn(
-        f"{named(measure)} with {certainty(confidence)} intervals",
-        lambda w: dots(items, w, f"{named(measure)} by system"),
-    )
-
-
-def differences(comparisons: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
-    """Paired differences of one measure. ``comparisons``: table comparisons."""
-    rows = comparisons.filter(pl.col("measure") == measure)
-    if not rows.height:
-        return None
-    items = []
-    for level in _levels(rows["level"]):
-        block = rows.filter(pl.col("level") == level).sort("system", "baseline", descending=[False, True])
-        for i, r in enumerate(block.iter_rows(named=True)):
-            items.append(
-                Dot(
-                    f"{system_name(r['system'])} − {system_name(r['baseline'])}",
-                    r["difference"],
-                    r["low"],
-                    r["high"],
-                    f"{signed(r['difference'])} {interval(r['low'], r['high'], sign=True)}".strip(),
-                    heading=named(level) if i == 0 else "",
-                )
-            )
-    return Picture.drawn(
-        f"Difference in {named(measure)} with {certainty(confidence)} intervals; right of the line the fine-tuned model is "
-        "better",
-        lambda w: dots(items, w, f"Paired differences in {named(measure)}", zero=True),
-    )
-
-
-def group_differences(model: str, rows: pl.DataFrame, measure: str, group: str) -> Picture | None:
-    """Fine-tuned minus base per group, largest gain first.
-
-    ``rows``: the view group_differences at one model, measure and level.
-    """
-    if not rows.height:
-        return None
-    values = rows.sort("difference", "group_id", descending=[True, False]).select("group_id", "difference").rows()
-    numbers = rows["difference"]
-    better, worse = int((numbers > 0).sum()), int((numbers < 0).sum())
-    mean = rows.select(pl.col("difference").mean()).item()
-    caption = (
-        f"{model}: {named(measure)} after fine-tuning minus before, one column per {group} of the test collection: "
-        f"{better} better, {worse} worse, {rows.height - better - worse} equal"
-    )
-    return Picture.drawn(
-        caption,
-        lambda w: columns(values, w, f"Difference per {group}, {model}", mean=mean, mean_text=f"mean {signed(mean)}"),
     )
 
 
@@ -242,8 +139,35 @@ def costs(figures: Figures) -> Picture | None:
     return Picture.drawn("Known cost by purpose and model", lambda w: bars(items, w, "Known cost by purpose and model"))
 
 
-def _statistic(key: str) -> str:
-    return {"kappa": "κ", "kappa_quadratic": "κ quadratic", "alpha": "α"}.get(key, key)
+def costs_over_time(days: pl.DataFrame) -> Picture | None:
+    """Known cost per day and model, per month where there are many days. ``days``: the view cost_by_day."""
+    if not days.height:
+        return None
+    by_month = days["day"].n_unique() > _MOST_DAYS
+    period = pl.col("day").dt.strftime("%Y-%m") if by_month else pl.col("day").cast(pl.String)
+    totals = (
+        days.group_by("model").agg(pl.col("known_cost").sum()).sort("known_cost", "model", descending=[True, False])
+    )
+    models = totals["model"].to_list()
+    shown = models if len(models) <= len(_PARTS) else models[: len(_PARTS) - 1]
+    names = [*shown, *([f"{len(models) - len(shown)} others"] if len(shown) < len(models) else [])]
+    part = pl.when(pl.col("model").is_in(shown)).then("model").otherwise(pl.lit(names[-1])).alias("part")
+    sums = days.group_by(period.alias("period"), part).agg(
+        pl.col("known_cost").sum().cast(pl.Float64), pl.col("calls").sum(), pl.col("unknown_costs").sum()
+    )
+    items = []
+    for (when,), rows in sums.sort("period").group_by("period", maintain_order=True):
+        cost = dict(rows.select("part", "known_cost").iter_rows())
+        unknown = int(rows["unknown_costs"].sum())
+        text = f"{usd(rows['known_cost'].sum())}, {plural(int(rows['calls'].sum()), 'call')}"
+        text += f", {unknown:,} unknown" if unknown else ""
+        items.append(Stack(str(when), [cost.get(name, 0.0) for name in names], text))
+    legend = list(zip(names, _PARTS, strict=False))
+    unit = "month" if by_month else "day (UTC)"
+    return Picture.drawn(
+        f"Known cost by {unit} and model",
+        lambda w: stacks(items, w, f"Known cost by {unit} and model", legend=legend, write=usd),
+    )
 
 
 def _agreement_text(r: dict) -> str:
@@ -252,20 +176,6 @@ def _agreement_text(r: dict) -> str:
     return f"{figure(r['value'], 2)} {interval(r['low'], r['high'], 2)}".strip()
 
 
-def _curve_name(measure: str) -> str:
-    return "balanced" if measure.startswith("balanced") else named(measure.partition(":")[2] or measure)
-
-
-def _levels(column: pl.Series) -> Iterable[str]:
+def levels_of(column: pl.Series) -> Iterable[str]:
     """``all`` first, then the others by name."""
     return sorted(column.unique(), key=lambda level: (level != "all", level))
-
-
-def _is_baseline(system: str) -> bool:
-    return not system.endswith(("_base", "_tuned"))
-
-
-def _system_css(system: str) -> str:
-    if system.endswith("_tuned"):
-        return "c-blue"
-    return "open-orange" if system.endswith("_base") else "c-grade0"

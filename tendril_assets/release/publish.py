@@ -4,33 +4,34 @@ Everything is written below a hidden folder beside the target, fsynced, loaded o
 renamed. A run that dies leaves the former release as it was and a hidden folder that the next run sweeps.
 """
 
+import errno
 import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from tendril_assets.corpus.identifiers import require_fingerprint
-from tendril_assets.errors import ExportInvariantError
-from tendril_assets.release.beir import write_beir
+from tendril_assets.errors import ExportInvariantError, ReleaseUnwritten
+from tendril_assets.release.beir import beir_hashes, write_beir
 from tendril_assets.release.cards import CardInputs, dataset_card
 from tendril_assets.release.changelog import changelog, earlier_version
 from tendril_assets.release.figures import Figures
 from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_place, sweep, sync_tree, work_folder
 from tendril_assets.release.front_matter import licence_text
-from tendril_assets.release.huggingface import Rows, read_configs, write_parquet
+from tendril_assets.release.huggingface import CONFIGS, Rows, plain_bytes, read_configs, write_parquet
 from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
 from tendril_assets.release.manifest import (
     content_hash,
     damaged_files,
-    file_hashes,
     read_manifest,
     same_content,
     write_manifest,
 )
 from tendril_assets.release.verify import require_loadable
+from tendril_assets.release.withdrawn import is_withdrawn, require_not_withdrawn, withdrawals
 from tendril_assets.spec import CollectionSpec
 
 
@@ -71,34 +72,57 @@ def write_release(root: Path, inputs: ReleaseInputs, load_check: LoadCheck = req
             under an existing version that is no sandbox release.
         IncompleteJudgments: pairs without an accepted grade that nobody allowed.
         HashKeyChanged: an earlier version was made with another keyed-hash secret.
+        ReleaseUnwritten: no room, or no right to write; what stood there stands.
     """
+    require_publishable(inputs)
+    version = inputs.spec.release.version
+    target = root / version
+    with _room_for(target):
+        root.mkdir(parents=True, exist_ok=True)
+        sweep(root)
+        _require_same_secret(root, inputs)
+        work = work_folder(target)
+        try:
+            manifest = _fill(work, root, inputs)
+            outcome = _compare(target, manifest)
+            if outcome == UNCHANGED:
+                return Release(target, outcome, read_manifest(target))
+            load_check(work, manifest["rows"])
+            sync_tree(work)
+            set_in_place(work, target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return Release(target, outcome, manifest)
+
+
+def require_publishable(inputs: ReleaseInputs) -> None:
+    """Every condition of the tables that a release is written and published under; raises as ``write_release``."""
     allowed = inputs.spec.judge.allow_incomplete
     require_complete(inputs.figures["verdicts"], inputs.open_requests, allow_incomplete=allowed)
     require_none([*inputs.breaches, *published_breaches(*inputs.rows)])
-    version = inputs.spec.release.version
-    target = root / version
-    root.mkdir(parents=True, exist_ok=True)
-    sweep(root)
-    _require_same_secret(root, inputs)
-    work = work_folder(target)
-    try:
-        manifest = _fill(work, root, inputs)
-        outcome = _compare(target, manifest)
-        if outcome == UNCHANGED:
-            return Release(target, outcome, read_manifest(target))
-        load_check(work, manifest["rows"])
-        sync_tree(work)
-        set_in_place(work, target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return Release(target, outcome, manifest)
 
 
 def content_of(rows: Rows) -> str:
     """The ``content_hash`` that a release of these rows has."""
-    with tempfile.TemporaryDirectory(prefix="tendril-release-") as place:
-        write_beir(Path(place), rows)
-        return content_hash(file_hashes(Path(place)))
+    return content_hash(beir_hashes(rows))
+
+
+@contextmanager
+def _room_for(target: Path) -> Generator[None]:
+    """Errors of the file system that a person can mend, in words that say how."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            why = "no room is left there: a release takes about its size twice while it is checked. Make room"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            why = "it cannot be written to: change its owner or its rights"
+        else:
+            raise
+        raise ReleaseUnwritten(
+            f"{target} could not be written ({error.strerror}): {why} and materialise the release again. What stood there "
+            "before stands unchanged"
+        ) from error
 
 
 def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
@@ -107,19 +131,16 @@ def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
     write_parquet(work, inputs.rows)
     write_beir(work, inputs.rows)
     configs = read_configs(work)
-    sizes = {
-        "corpus": (work / "beir" / "corpus.jsonl").stat().st_size,
-        "queries": (work / "beir" / "queries.jsonl").stat().st_size,
-        "qrels": (work / "beir" / "qrels" / "train.tsv").stat().st_size,
-    }
+    sizes = {name: plain_bytes(frame) for name, frame in zip(CONFIGS, inputs.rows, strict=True)}
+    withdrawn = [one for one in withdrawals(root) if one.version != spec.release.version]
     card = dataset_card(
-        CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox)
+        CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox, withdrawn)
     )
     earlier = earlier_version(root, spec.release.version)
     texts = {
         "README.md": card,
         "LICENSE.md": licence_text(spec),
-        "CHANGELOG.md": changelog(spec.release.version, inputs.rows, earlier),
+        "CHANGELOG.md": changelog(spec.release.version, inputs.rows, earlier, withdrawn),
     }
     for name, text in texts.items():
         (work / name).write_text(text, encoding="utf-8")
@@ -142,6 +163,9 @@ def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
     if not target.exists():
         return WRITTEN
     former = read_manifest(target)
+    if is_withdrawn(former) and former["sandbox"] and manifest["sandbox"]:
+        return REPLACED
+    require_not_withdrawn(target, former)
     damaged = damaged_files(target, former)
     if not damaged and same_content(former, dict(manifest)):
         return UNCHANGED

@@ -4,7 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tendril_assets.release.svg import Canvas, Scale, nice_bounds, nice_ticks, shortened, text_width, tick_text
+from tendril_assets.release.svg import (
+    WIDE,
+    Canvas,
+    Scale,
+    nice_bounds,
+    nice_ticks,
+    shortened,
+    text_width,
+    tick_text,
+)
 
 _RIGHT = 14
 # From this ratio of largest to smallest on, the quantity is drawn by its logarithm.
@@ -62,8 +71,11 @@ def scatter(
     canvas = Canvas(width)
     ends = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     ends += [guide[0]] if guide else []
-    low, high = nice_bounds(min(ends), max(ends), 5)
-    top = 24.0
+    named = sum(bool(p.name) for p in points) * (1 if width >= WIDE else 2)
+    # Names stand at the foot of the plot: it reaches lower by their height.
+    span = max(ends) - min(ends)
+    low, high = nice_bounds(min(ends) - span * named * 17 / height, max(ends), 5)
+    top = 30.0
     up = Scale(low, high, top + height, top)
     ticks = up.ticks(5)
     left = max(text_width(tick_text(t, ticks)) for t in ticks) + 8
@@ -81,7 +93,9 @@ def scatter(
     canvas.text((left + width - _RIGHT) / 2, top + height + 36, scale, "t muted", "middle")
     if guide:
         canvas.line(left, up(guide[0]), width - _RIGHT, up(guide[0]), "mean")
-        canvas.text(width - _RIGHT, up(guide[0]) - 5, shortened(guide[1], width - left - _RIGHT), "t halo", "end")
+        # Its text stands above the plot, where no whisker crosses it.
+        canvas.line(left, 10, left + 28, 10, "mean")
+        canvas.text(left + 36, 14.5, shortened(guide[1], width - left - 36 - _RIGHT))
     for point in points:
         _whiskers(canvas, point, across(point.x), up)
     for point in points:
@@ -103,8 +117,20 @@ def _names(canvas: Canvas, points: Sequence[Point], across: _Across, up: Scale, 
     y = up(up.low) - 6
     for point in (p for p in points if p.name):
         x = across(point.x)
-        text = shortened(point.name, bounds[1] - bounds[0])
-        half = text_width(text) / 2
-        canvas.line(x, up(point.y) + 10, x, y - 11, "guide")
-        canvas.text(min(max(x, bounds[0] + half), bounds[1] - half), y, text, "t halo", "middle")
-        y -= 17
+        rows = _folded(point.name, bounds[1] - bounds[0])
+        canvas.line(x, up(point.y) + 10, x, y - 17 * (len(rows) - 1) - 11, "guide")
+        for text in reversed(rows):
+            half = text_width(text) / 2
+            canvas.text(min(max(x, bounds[0] + half), bounds[1] - half), y, text, "t halo", "middle")
+            y -= 17
+
+
+def _folded(name: str, width: float) -> list[str]:
+    """The name in as many rows as it takes, broken between words; a word wider than a row is cut."""
+    rows: list[str] = []
+    for word in name.split():
+        if rows and text_width(f"{rows[-1]} {word}") <= width:
+            rows[-1] = f"{rows[-1]} {word}"
+        else:
+            rows.append(shortened(word, width))
+    return rows

@@ -1,4 +1,4 @@
-"""A small drawing surface: SVG whose text stays text, coloured by classes of ``report.css``.
+"""A small drawing surface: SVG whose text stays text, coloured by classes of ``pictures.css``.
 
 Pictures are drawn twice, ``WIDE`` for screens and paper and ``NARROW`` for phones, instead of being scaled down until
 nobody can read them. Units are CSS pixels.

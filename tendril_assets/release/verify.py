@@ -7,15 +7,16 @@ process.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from tendril_assets.children import die_with_parent
 from tendril_assets.errors import ExportInvariantError
-from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, SPLIT
+from tendril_assets.release.folders import work_folder
+from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, QREL_COLUMNS, SPLIT
 
 TIMEOUT_S = 900
 
@@ -25,16 +26,25 @@ def loaded_rows(folder: Path) -> dict[str, int]:
 
     Raises ExportInvariantError where the folder does not load, with the end of what the loader said.
     """
-    with tempfile.TemporaryDirectory(prefix="release-check-") as cache:
-        environment = {
-            **os.environ,
-            "HF_HUB_OFFLINE": "1",
-            "HF_HOME": cache,
-            "HF_DATASETS_CACHE": cache,
-            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        }
-        command = [sys.executable, "-m", "tendril_assets.release.verify", str(folder), str(os.getpid())]
+    # Beside the release, since the loader's copies hold texts: what a killed check leaves there the next run sweeps.
+    cache = work_folder(folder.parent / "load")
+    cache.mkdir()
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(cache),
+        "HF_DATASETS_CACHE": str(cache),
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
+    command = [sys.executable, "-m", "tendril_assets.release.verify", str(folder), str(os.getpid())]
+    try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ExportInvariantError(
+            f"datasets did not load {folder} within {TIMEOUT_S} s: is the machine busy?"
+        ) from error
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
     if done.returncode:
         raise ExportInvariantError(f"datasets cannot load the release: {done.stderr.strip()[-1500:]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -52,9 +62,15 @@ def _load(folder: str) -> dict[str, int]:
     import datasets
 
     datasets.disable_progress_bars()
-    rows = {name: datasets.load_dataset(folder, name, split=SPLIT).num_rows for name in CONFIGS}
+    rows = {}
+    for name in CONFIGS:
+        whole = datasets.load_dataset(folder, name, split=SPLIT)
+        streamed = datasets.load_dataset(folder, name, split=SPLIT, streaming=True)
+        if next(iter(streamed), None) != next(iter(whole), None) or streamed.features != whole.features:
+            raise ExportInvariantError(f"config {name} gives other rows when it is streamed")
+        rows[name] = whole.num_rows
     plain = datasets.load_dataset(folder)
-    if set(plain[SPLIT].column_names) != {"query-id", "corpus-id", "score"}:
+    if tuple(plain[SPLIT].column_names) != QREL_COLUMNS:
         raise ExportInvariantError(f"without a name the release loads as {plain[SPLIT].column_names}, not as qrels")
     return {**rows, "default": plain[SPLIT].num_rows}
 

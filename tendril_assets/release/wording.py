@@ -111,6 +111,12 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def large(n: int) -> str:
+    """Counts that are read for their size: exact below a million, ``3.58 M``, ``1,204 M`` above."""
+    millions = n / 1e6
+    return f"{n:,}" if n < 1_000_000 else f"{millions:,.{2 if millions < 10 else 1 if millions < 100 else 0}f}{_NBSP}M"
+
+
 def usd(amount: Decimal | float) -> str:
     """Money to the cent, below a dollar to the hundredth of a cent."""
     return f"USD {amount:,.2f}" if amount >= 1 or amount == 0 else f"USD {amount:.4f}"

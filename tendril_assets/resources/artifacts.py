@@ -1,10 +1,17 @@
 """Files beside the warehouse: hand-over Parquet between steps, a content-addressed cache, model folders.
 
 Assets that must not open the warehouse (judge and GPU stages) read what an upstream step handed over here.
+
+The cache holds texts of documents. Each value lies in the folder of its owner, ``cache/<kind>/<owner...>/<digest>``, so
+that all that was ever kept of a document or of its group can be found and erased when nobody knows the texts any more.
 """
 
+import contextlib
 import hashlib
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 import polars as pl
@@ -15,6 +22,22 @@ from tendril_assets.files import replacing, write_atomically
 from tendril_assets.resources.sql import identifier
 
 _DIGEST_BYTES = 32
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# Stands in the folder of each kind once it holds owners' folders alone.
+_LAYOUT = ".by_owner"
+_FORMER_FOLDER, _FORMER_FILE = re.compile(r"[0-9a-f]{2}"), re.compile(r"\.?[0-9a-f]{64}.*")
+
+# (collection, group id, document id) of what is derived from a document; (collection, system) of a ranking.
+Owner = Sequence[str]
+
+
+class CachedDocument(NamedTuple):
+    """The ``folder`` of one ``kind`` of cache with all that is kept of a document."""
+
+    kind: str
+    group_id: str
+    document_id: str
+    folder: Path
 
 
 class Artifacts(dg.ConfigurableResource):
@@ -49,21 +72,52 @@ class Artifacts(dg.ConfigurableResource):
         except pl.exceptions.PolarsError as error:
             raise WarehouseError(f"{path} is damaged ({error}); materialise the upstream asset again") from error
 
-    def _cache_path(self, kind: str, key: str) -> Path:
-        digest = hashlib.sha256(key.encode()).hexdigest()
-        return Path(self.root) / "cache" / identifier(kind).strip('"') / digest[:2] / digest
-
-    def cached(self, kind: str, key: str) -> bytes | None:
+    def cached(self, kind: str, owner: Owner, key: str) -> bytes | None:
         """Bytes stored under ``key`` (any text that names everything the value depends on), or None.
 
         A file whose bytes are not those that were stored counts as absent: the value is made again.
         """
         try:
-            stored = self._cache_path(kind, key).read_bytes()
+            stored = self._cache_path(kind, owner, key).read_bytes()
         except FileNotFoundError:
             return None
         digest, data = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
         return data if hashlib.sha256(data).digest() == digest else None
 
-    def put(self, kind: str, key: str, data: bytes) -> None:
-        write_atomically(self._cache_path(kind, key), hashlib.sha256(data).digest() + data)
+    def put(self, kind: str, owner: Owner, key: str, data: bytes) -> None:
+        """Store ``data`` for ``cached``. Raises WarehouseError for an owner that cannot name a folder."""
+        path = self._cache_path(kind, owner, key)
+        self._sweep_former(self._kind_folder(kind))
+        write_atomically(path, hashlib.sha256(data).digest() + data)
+
+    def cached_documents(self, collection: str) -> Iterator[CachedDocument]:
+        """Every folder that holds something kept of a document of the collection, of all kinds."""
+        cache = Path(self.root) / "cache"
+        for kind in sorted(cache.iterdir()) if cache.is_dir() else ():
+            self._sweep_former(kind)
+            for folder in sorted((kind / identifier(collection).strip('"')).glob("*/*/")):
+                yield CachedDocument(kind.name, folder.parent.name, folder.name, folder)
+
+    def _kind_folder(self, kind: str) -> Path:
+        return Path(self.root) / "cache" / identifier(kind).strip('"')
+
+    def _cache_path(self, kind: str, owner: Owner, key: str) -> Path:
+        if not owner or not all(_PART.fullmatch(part) for part in owner):
+            raise WarehouseError(f"cache {kind}: {'/'.join(owner)!r} cannot name a folder")
+        return self._kind_folder(kind).joinpath(*owner) / hashlib.sha256(key.encode()).hexdigest()
+
+    def _sweep_former(self, kind: Path) -> None:
+        """Take out what was stored before values had owners: nobody finds it any more, and whose it is is not known."""
+        if (kind / _LAYOUT).exists():
+            return
+        for folder in kind.glob("*/"):
+            if not _FORMER_FOLDER.fullmatch(folder.name):
+                continue
+            with contextlib.suppress(FileNotFoundError):  # another step sweeps too
+                for path in folder.iterdir():
+                    if path.is_file() and _FORMER_FILE.fullmatch(path.name):
+                        path.unlink()
+                if not any(folder.iterdir()):
+                    folder.rmdir()
+        kind.mkdir(parents=True, exist_ok=True)
+        (kind / _LAYOUT).touch()

@@ -30,7 +30,9 @@ def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
             raise SchemaMismatch(f"table {table.name}: {nulls} empty value(s) in {column.name}, which must be filled")
     repeated = typed.height - typed.select(table.key).n_unique() if typed.height else 0
     if repeated:
-        example = typed.filter(pl.struct(table.key).is_duplicated()).select(table.key).head(1).to_dicts()[0]
+        # Raw text in a key is not for a log.
+        named = [c.name for c in table.columns if c.name in table.key and not c.private]
+        example = typed.filter(pl.struct(table.key).is_duplicated()).select(named).head(1).to_dicts()[0]
         raise SchemaMismatch(f"table {table.name}: {repeated} row(s) repeat a key, for example {example}")
     return typed
 

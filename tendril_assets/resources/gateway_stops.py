@@ -7,8 +7,9 @@ from tendril_assets.resources.gateway_ask import Ask
 from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.replies import Action, Reply
 
-# A stretch of this many characters shared with a request is taken for a quotation of it.
-_QUOTATION = 24
+# A stretch of this many letters and digits shared with a request is taken for a quotation of it. The shortest passages
+# are little longer, and what an error says is logged for good.
+_QUOTATION = 16
 
 
 def refusal(reply: Reply, endpoint: Endpoint, ask: Ask) -> GatewayError:
@@ -60,8 +61,14 @@ def _quotable(message: str | None, secret: str, body: dict[str, Any]) -> str:
     """The gateway's own words for an exception; nothing where they hold the key or quote the request's texts."""
     if message is None or secret in message:
         return ""
-    texts = "\n".join(str(m.get("content", "")) for m in body.get("messages", ()))
-    stretches = (message[i : i + _QUOTATION] for i in range(max(1, len(message) - _QUOTATION + 1)))
+    texts = _letters("".join(str(m.get("content", "")) for m in body.get("messages", ())))
+    said = _letters(message)
+    stretches = (said[i : i + _QUOTATION] for i in range(max(1, len(said) - _QUOTATION + 1)))
     if any(stretch in texts for stretch in stretches):
         return ""
     return f' ("{" ".join(message.split())}")'
+
+
+def _letters(text: str) -> str:
+    """Letters and digits alone, in small: a quotation may be cut, wrapped or written in capitals."""
+    return "".join(c for c in text.casefold() if c.isalnum())

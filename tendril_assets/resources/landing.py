@@ -260,7 +260,9 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
             return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
     except ValueError:
         expected = {"DATE": "a date such as 2026-03-31", "VARCHAR": "text"}.get(column.type, "a whole number")
-        problems.add(row, f"{name} is {value!r}; expected {expected}")
+        # Errors are logged, and what is logged outlives a removal: texts of documents are not quoted.
+        shown = f"a {type(value).__name__}" if column.private else repr(value)
+        problems.add(row, f"{name} is {shown}; expected {expected}")
         return None
     raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tendril_assets.errors import LedgerError
+from tendril_assets.files import erase as erase
+from tendril_assets.files import overwrite as overwrite
 from tendril_assets.resources.ledger_parquet import Footer, read_footer
 
 # Sequence = segment number * LINES_PER_SEGMENT + line, readable as such: 3000000042 is line 42 of segment 3.
@@ -32,7 +34,6 @@ _SEGMENT = re.compile(r"segment-\d{8}T\d{12}Z-\d+-(\d{6,})\.jsonl")
 _COMPACTED = re.compile(r"compacted-(\d{6,})-(\d{6,})-\d{8}T\d{12}Z\.parquet")
 _PARTIAL = re.compile(r"\.compacted-.*\.partial")
 _TAIL_STEP = 64 * 1024
-_ZEROS = bytes(2**20)
 _POLL_S = 0.02
 
 
@@ -209,27 +210,6 @@ def _open_reading_lock(folder: Path) -> int | None:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
         return None
-
-
-def erase(path: Path) -> bool:
-    """Overwrite a file's bytes, fsync, and remove it.
-
-    False where another hard link has the same bytes: they are left alone there (they may be somebody's backup), and
-    only this name is removed. File systems that write elsewhere instead of in place keep the old bytes out of reach of
-    any program until they reuse the space.
-    """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        found = os.fstat(descriptor)
-        alone = found.st_nlink == 1
-        if alone:
-            for start in range(0, found.st_size, len(_ZEROS)):
-                os.pwrite(descriptor, memoryview(_ZEROS)[: found.st_size - start], start)
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    path.unlink()
-    return alone
 
 
 def erase_left_over(folder: Path, wait_s: float) -> bool | None:

@@ -5,33 +5,38 @@ from typing import NamedTuple
 
 import duckdb
 
-from tendril_assets.files import put_in_place
+from tendril_assets.files import erase, put_in_place
 from tendril_assets.resources import sql
+from tendril_assets.resources.rewriting import replace_erasing, sweep
 from tendril_assets.resources.same_table import stale_tables
 from tendril_assets.tables import TABLES
 
 
 class Snapshot(NamedTuple):
     """The copy, and what of the warehouse it lacks: ``<collection>.<table>`` of each stale table (``same_table``), and of
-    each view that reads one."""
+    each view that reads one. ``former``: what became of the former copy, where it was to be erased (``rewriting``)."""
 
     path: Path
     stale: list[str]
     left_out_views: list[str]
+    former: str | None = None
 
 
-def write_snapshot(database: Path, target: Path) -> Snapshot:
+def write_snapshot(database: Path, target: Path, *, erase_former: bool = False) -> Snapshot:
     """Copy every declared table of ``database`` to ``target``; the caller holds the warehouse lock.
 
     A table that an earlier version wrote is left out, with the views that read it, and named: one collection that was not
     made again must not keep all others from their analysts.
 
     The copy is written beside the target, fsynced and renamed over it, so a reader has the old file or the new one,
-    and a kill leaves the old one. Raises duckdb.Error where a view does not fit the tables.
+    and a kill leaves the old one. With ``erase_former`` the bytes of that one are overwritten where nobody has it open.
+    Raises duckdb.Error where a view does not fit the tables.
     """
     partial = target.with_name(f".{target.name}.partial")
+    sweep(target)
     for leftover in (partial, Path(f"{partial}.wal")):
-        leftover.unlink(missing_ok=True)
+        if leftover.exists():
+            erase(leftover)
     connection = duckdb.connect(str(partial), config={"temp_directory": str(target.parent / "duckdb_temp")})
     try:
         connection.execute(f"ATTACH {sql.text(str(database))} AS warehouse (READ_ONLY)")
@@ -50,8 +55,12 @@ def write_snapshot(database: Path, target: Path) -> Snapshot:
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
-    put_in_place(partial, target)
-    return Snapshot(target, [f"{schema}.{name}" for schema, name in stale], left_out_views)
+    former = None
+    if erase_former and target.exists():
+        former = replace_erasing(partial, target)
+    else:
+        put_in_place(partial, target)
+    return Snapshot(target, [f"{schema}.{name}" for schema, name in stale], left_out_views, former)
 
 
 def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> None:

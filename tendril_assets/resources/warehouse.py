@@ -19,10 +19,12 @@ from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
 from tendril_assets.errors import DatabaseLocked, SchemaMismatch, UnsupportedStorageVersion, WarehouseError
+from tendril_assets.files import erase
 from tendril_assets.records import Table
 from tendril_assets.resources import sql
 from tendril_assets.resources.frames import conform
 from tendril_assets.resources.lock import exclusive
+from tendril_assets.resources.rewriting import Rewrite, copy_database, exchange
 from tendril_assets.resources.same_table import holds, stale_tables
 from tendril_assets.resources.snapshot import Snapshot, write_snapshot
 from tendril_assets.tables import TABLES
@@ -57,12 +59,16 @@ class Warehouse(DuckDBResource):
     def _lock_path(self) -> Path:
         return Path(f"{self.database}.lock")
 
+    @property
+    def _temporary(self) -> Path:
+        return Path(self.database).parent / "duckdb_temp"
+
     def _connect(self, *, read_only: bool, deadline: float) -> duckdb.DuckDBPyConnection:
         path = Path(self.database)
         config: dict[str, Any] = {
             "custom_user_agent": "tendril_assets",
             "memory_limit": self.memory_limit,
-            "temp_directory": str(path.parent / "duckdb_temp"),
+            "temp_directory": str(self._temporary),
             "max_temp_directory_size": "50GB",
             **self.connection_config,
         }
@@ -232,22 +238,54 @@ class Warehouse(DuckDBResource):
         return row[0] if row else None
 
     def meta_set(self, collection: str, name: str, value: str) -> None:
+        """Store a value; one that is there already is not written again."""
+        if self.meta_get(collection, name) == value:
+            return
         with self.transaction(collection, f"write meta {name}") as connection:
             _meta_put(connection, collection, name, value)
 
-    def publish_snapshot(self) -> Snapshot:
+    def publish_snapshot(self, *, erase_former: bool = False) -> Snapshot:
         """Write the analysts' copy and swap it in; readers of the former one keep their open file.
 
         Private columns (raw tender text) are left out; the views of ``sql/views`` are added per collection. Tables that an
-        earlier version wrote are left out too, and named in the result.
+        earlier version wrote are left out too, and named in the result. With ``erase_former`` the bytes of the former copy
+        are overwritten, unless somebody reads it: then it is gone when they close it.
         """
-        target = Path(self.snapshot)
         with exclusive(self._lock_path, "publish snapshot", self.wait_s):
-            if not Path(self.database).exists():
-                raise WarehouseError(f"there is no warehouse at {self.database} yet: nothing to publish")
+            self._require_file("nothing to publish")
             # Waits for a program that has the file open, and names it where the wait is in vain.
             self._connect(read_only=True, deadline=time.monotonic() + self.wait_s).close()
-            return write_snapshot(Path(self.database), target)
+            return write_snapshot(Path(self.database), Path(self.snapshot), erase_former=erase_former)
+
+    def rewrite(self) -> Rewrite:
+        """Write the file anew, so that nothing of deleted rows and replaced tables is left in it; the old bytes are
+        overwritten. Rows, declarations and comments are as they were. Leftovers of queries (``duckdb_temp``) go too.
+
+        Raises:
+            DatabaseLocked: another process kept the database for longer than ``wait_s``.
+            WarehouseError: there is no warehouse, no space for a second one, or the copy does not hold what it should;
+                the file is as it was.
+        """
+        path, deadline = Path(self.database), time.monotonic() + self.wait_s
+        with exclusive(self._lock_path, "rewrite the warehouse", self.wait_s):
+            self._require_file("nothing to rewrite")
+            connection = self._connect(read_only=False, deadline=deadline)
+            try:
+                _refuse_newer(connection, path.name)
+                connection.execute("CHECKPOINT")
+                tables, rows = copy_database(connection, path)
+            finally:
+                connection.close()
+            before = path.stat().st_size
+            former = exchange(path)
+            # Nobody who takes turns has the database open now: what lies there was left by killed processes.
+            for left in self._temporary.glob("*"):
+                erase(left)
+            return Rewrite(tables, rows, before, path.stat().st_size, former)
+
+    def _require_file(self, otherwise: str) -> None:
+        if not Path(self.database).exists():
+            raise WarehouseError(f"there is no warehouse at {self.database} yet: {otherwise}")
 
 
 def _declared(table: str) -> Table:

@@ -81,6 +81,11 @@ CORPUS = (
         document VARCHAR document
         label VARCHAR entity label
         entities INTEGER masked occurrences"""),
+    declare("masked_samples", "corpus", "A few placeholders of each label between their neighbours, to see by eye what is "
+            "masked and what is not.", "label passage_id context", """
+        label VARCHAR entity label
+        passage_id VARCHAR a passage of the corpus that holds it
+        context VARCHAR the placeholder with a few words on either side"""),
     declare("corpus", "corpus", "Kept, anonymised passages: what is judged and published.", "passage_id", """
         passage_id VARCHAR published id
         text VARCHAR anonymised text

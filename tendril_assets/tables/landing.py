@@ -20,13 +20,13 @@ LANDING = (
         sha256 VARCHAR content hash of the file, or of the delivered passages of this document
         size_bytes BIGINT size of the file; of the delivered text otherwise
         delivered BOOLEAN true where passages came from an upstream pipeline, so that extraction is skipped"""),
-    declare("delivered_passages", "landing", "Passages delivered by an upstream pipeline instead of files.",
-            "project document page position", """
+    declare("delivered_passages", "landing", "Passages delivered by an upstream pipeline instead of files; their texts stay in "
+            "the landing folder.", "project document page position", """
         project VARCHAR project
         document VARCHAR document
         page INTEGER page of the source document, from 1
         position INTEGER order within the document, from 0
-        text VARCHAR! delivered raw text"""),
+        characters INTEGER length of the delivered raw text"""),
     declare("areas", "landing", "Areas of action of the catalogs.", "area", """
         catalog VARCHAR catalog id
         area VARCHAR area id, unique over all catalogs

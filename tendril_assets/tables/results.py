@@ -98,6 +98,7 @@ EVALUATION = (
         groups INTEGER groups
         queries INTEGER query and group pairs counted in
         excluded INTEGER query and group pairs left out, without a relevant passage
+        excluded_groups INTEGER groups left out, for none of their judged queries has a relevant passage
         weights VARCHAR? what was ranked, as in ranked_systems
         test_hash VARCHAR test collection, as in ranked_systems"""),
     declare("comparisons", "evaluation", "Paired bootstrap of each fine-tuned model against its base and BM25.",
@@ -111,7 +112,35 @@ EVALUATION = (
         high DOUBLE? upper end
         p DOUBLE? two-sided paired bootstrap
         p_holm DOUBLE? after Holm over the fine-tuned models, per measure
-        groups INTEGER groups"""),
+        groups INTEGER groups
+        p_permutation DOUBLE? two-sided sign-flip test of the same differences, uncorrected; trust it where groups are few"""),
+    declare("catalog_scores", "evaluation", "Macro means over groups of the queries of one catalog, with intervals.",
+            "system catalog level measure", """
+        system VARCHAR system
+        catalog VARCHAR catalog of the queries, or (none); queries add up over catalogs, groups do not
+        level VARCHAR subset, or all
+        measure VARCHAR measure
+        value DOUBLE macro mean over the groups that have such queries
+        low DOUBLE? lower end of the 95 % percentile interval; empty with one group
+        high DOUBLE? upper end
+        groups INTEGER groups
+        queries INTEGER query and group pairs counted in
+        excluded INTEGER query and group pairs left out, without a relevant passage
+        excluded_groups INTEGER groups left out, for none of their judged queries of this catalog has a relevant passage"""),
+    declare("catalog_comparisons", "evaluation", "The comparisons within each catalog; not corrected over catalogs.",
+            "system baseline catalog level measure", """
+        system VARCHAR fine-tuned system
+        baseline VARCHAR system it is compared with
+        catalog VARCHAR catalog of the queries, or (none)
+        level VARCHAR subset, or all
+        measure VARCHAR measure
+        difference DOUBLE mean paired difference over groups
+        low DOUBLE? lower end of the 95 % interval
+        high DOUBLE? upper end
+        p DOUBLE? two-sided paired bootstrap
+        p_holm DOUBLE? after Holm over the fine-tuned models, per measure
+        groups INTEGER groups that have such queries
+        p_permutation DOUBLE? two-sided sign-flip test of the same differences, uncorrected; trust it where groups are few"""),
 )
 
 RELEASE = (
@@ -127,4 +156,10 @@ RELEASE = (
         created_at TIMESTAMP time, UTC
         withdrawn_at TIMESTAMP? when removed passages were taken out of this version's folder, UTC
         removed_rows BIGINT? passages that this version was published with and that are removed since"""),
+    declare("released_passages", "release", "Passages of each version as it was published: ids alone, which stay when the "
+            "version is withdrawn.", "version passage_id", """
+        version VARCHAR version
+        passage_id VARCHAR passage
+        document_id VARCHAR document
+        group_id VARCHAR group"""),
 )

@@ -11,7 +11,8 @@ from tendril_assets.training.alone import alone
 from tendril_assets.training.checkpoints import Progress, RunFolder
 from tendril_assets.training.disk import DiskNeed
 from tendril_assets.training.events import Began, Event, Note, Report, Reused
-from tendril_assets.training.examples import ExchangeSet, text_columns
+from tendril_assets.training.examples import ExchangeSet
+from tendril_assets.training.first_inputs import tell_first_inputs
 from tendril_assets.training.installing import finished, has_links, install, misplaced
 from tendril_assets.training.job import TrainingJob, data_hash, read_exchange
 from tendril_assets.training.ranks import announced_rank, announced_size
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from tendril_assets.training.devices import Group
-
-_SHOWN_INPUTS, _SHOWN_CHARACTERS = 3, 200
 
 
 def fit(job: TrainingJob, report: Report) -> dict:
@@ -184,12 +183,9 @@ def _train_in(
 
 
 def _tell_inputs(job: TrainingJob, exchange: ExchangeSet, model: "SentenceTransformer", report: Report) -> dict:
-    """Show the first inputs as the model reads them; returns how many there are and how many are cut, by kind."""
+    """Tell of the first inputs as the model reads them; returns how many there are and how many are cut, by kind."""
+    tell_first_inputs(job, exchange, report)
     kinds = input_kinds(job, exchange)
-    columns = text_columns(exchange)[:_SHOWN_INPUTS]
-    for column, text in zip(columns, exchange.train.select(columns).row(0), strict=True):
-        prompt = job.spec.query_prompt if column == "query" else job.spec.document_prompt
-        report(Note(f"example of an input, {column.replace('_', ' ')}: {_shown(prompt + text)}"))
     cut = {kind: count_truncated(model, [text for text, of in kinds.items() if of == kind]) for kind in KINDS}
     counts = input_counts(kinds, cut)
     report(
@@ -199,16 +195,6 @@ def _tell_inputs(job: TrainingJob, exchange: ExchangeSet, model: "SentenceTransf
         )
     )
     return counts
-
-
-def _shown(text: str) -> str:
-    """At most ``_SHOWN_CHARACTERS`` of it, cut between words where there are any, and how much is left out."""
-    if len(text) <= _SHOWN_CHARACTERS:
-        return text
-    head, following = text[:_SHOWN_CHARACTERS], text[_SHOWN_CHARACTERS]
-    is_inside_word = not (head[-1].isspace() or following.isspace())
-    head = (head.rsplit(maxsplit=1)[0] if is_inside_word else head).rstrip()
-    return f"{head} … ({len(text) - len(head):,} more characters)"
 
 
 def _place(model: "SentenceTransformer", group: "Group", *, bf16: bool) -> str:

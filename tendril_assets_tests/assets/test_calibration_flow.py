@@ -132,7 +132,7 @@ def test_where_no_judge_is_good_enough_nothing_is_asked(home):
         run(chosen, given, f"{BEFORE} {CALIBRATION}", raise_on_error=True)
         before = stub.calls
         result = run(chosen, given, "candidates judge_replies")
-        name, message = failure(result, "toy__candidates")
+        name, message = failure(result, "toy__candidates__request_passages")
         assert name == NoJudgeAccepted.__name__
         assert "nothing is asked" in message
         assert "toy/other low de_short: not accepted: Cohen's kappa" in message
@@ -158,7 +158,10 @@ def test_a_declared_judge_that_fails_stops_the_graph_where_the_specification_say
         assert not result.success
         assert Ledger(home / "ledger").answered_keys("judge") == set()
         # Candidates alone do not get round it.
-        assert failure(run(chosen, given, "candidates"), "toy__candidates")[0] == NoJudgeAccepted.__name__
+        assert (
+            failure(run(chosen, given, "candidates"), "toy__candidates__request_passages")[0]
+            == NoJudgeAccepted.__name__
+        )
 
 
 def test_open_requests_are_no_failures_of_a_judge(home):

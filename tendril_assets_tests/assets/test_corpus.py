@@ -15,6 +15,7 @@ from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.corpus.passages import decide_passages
 from tendril_assets.errors import HashKeyChanged
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.delivered import FILE_ROWS, landed_rows, read_delivered
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import LANDING, TABLES
@@ -77,10 +78,16 @@ class Home:
 
     def land(self) -> None:
         frames = {table.name: table.empty() for table in LANDING}
+        documents = list(self.documents)
+        if self.delivered:
+            path = self.root / "passages.jsonl"
+            ordered = pl.DataFrame(self.delivered, schema=FILE_ROWS.schema, orient="row").sort(FILE_ROWS.key)
+            ordered.drop("position").write_ndjson(path)
+            frames["delivered_passages"], delivered = landed_rows(read_delivered(path), path)
+            documents += delivered
         rows = {
             "projects": [(p, f"Title {p}", None, "de", None) for p in self.projects],
-            "documents": self.documents,
-            "delivered_passages": self.delivered,
+            "documents": documents,
             "areas": [("cat", "wood", "Wood", "text"), ("cat", "concrete", "Concrete", "text")],
             "criteria": [
                 ("cat", "wood", "w1", "x", None, None, None),
@@ -120,7 +127,6 @@ def installation(root: Path, patch: pytest.MonkeyPatch) -> Home:
     made.write("beta", "c.txt", NUR_OFFERTE, BETON)
     made.write("gamma", "broken.pdf", "no PDF at all")
     made.write("tested", "t.txt", HOLZ)
-    made.documents.append(("delta", "d", "delivered", "0" * 64, 10, True))
     made.delivered += [("delta", "d", 3, 0, SAND), ("delta", "d", 4, 1, "12 34 56 78 90 12 34 56 78 90")]
     made.removals.append(("project", "gone"))
     return made

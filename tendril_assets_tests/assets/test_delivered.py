@@ -43,7 +43,6 @@ def test_a_collection_delivered_equals_the_same_one_extracted(
     assert [row[2] for row in sorted(rows) if row[0] == "alpha"] == [1, 2, 2, 3]
 
     delivered.delivered = [(*row[:4], row[4].replace("ä", "a\u0308")) for row in reversed(rows)]
-    delivered.documents = [(p, d, "delivered", "0" * 64, 1, True) for p, d in sorted({row[:2] for row in rows})]
     monkeypatch.setenv("TENDRIL_HOME", str(delivered.root))
     delivered.run()
     for table in ("passages", "passage_decisions", "corpus"):

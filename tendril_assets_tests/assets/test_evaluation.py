@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tendril_assets.assets.common import asset_key
-from tendril_assets.assets.evaluation import evaluation_assets
+from tendril_assets.assets.evaluation import SCORES, evaluation_assets
 from tendril_assets.assets.runs import EMPTY, weights_name
 from tendril_assets.errors import TendrilError
 from tendril_assets.files import file_hash
@@ -141,6 +141,34 @@ def test_a_ranking_of_other_data_is_not_loaded(tmp_path: Path) -> None:
         home.materialise(["evaluation_inputs", "retrieval_runs", "ranked_systems"])
 
 
+def test_each_catalog_is_averaged_by_itself(tmp_path: Path) -> None:
+    home = Home(tmp_path, spec_of())
+    home.materialise()
+    assert home.warehouse.load("toy", "catalog_scores").is_empty()  # no query names a catalog
+    home.land(queries=[(*QUERIES[0][:3], "food", None), (*QUERIES[1][:3], "food", None), QUERIES[2]])
+    result = home.materialise()
+    table = home.warehouse.load("toy", "catalog_scores").filter(pl.col("measure") == "mrr@10")
+    counted = table.select("catalog", "level", "value", "groups", "queries", "excluded", "excluded_groups")
+    # food: (t1, g1), (t1, g2), (t2, g1) count, (t2, g2) does not; t3 names no catalog and counts in g1.
+    assert counted.sort("catalog", "level").rows() == [
+        ("(none)", "all", 1.0, 1, 1, 0, 0),
+        ("(none)", "criterion", 1.0, 1, 1, 0, 0),
+        ("food", "all", 1.0, 2, 3, 1, 0),
+        ("food", "area", 1.0, 2, 3, 1, 0),
+    ]
+    whole = home.warehouse.load("toy", "system_scores").filter(
+        (pl.col("measure") == "mrr@10") & (pl.col("level") == "all")
+    )
+    own = counted.filter(pl.col("level") == "all")
+    assert (own["queries"].sum(), own["excluded"].sum()) == whole.select("queries", "excluded").row(0)
+    assert "| mrr@10 | food" not in home.metadata(result, "catalog_scores")["scores"]  # the headline measure alone
+    assert (
+        "| ndcg@10 | food | all | bm25 | 1.000 | [1.000, 1.000] | 2 | 3 | 1 | 0 |"
+        in (home.metadata(result, "catalog_scores")["scores"])
+    )
+    assert home.metadata(result, "query_scores")["tied_at_cut"] == {"bm25": {"@10": 0.0, "@100": 0.0}}
+
+
 def test_an_empty_test_collection_gives_empty_tables_that_say_so(tmp_path: Path) -> None:
     home = Home(tmp_path, spec_of())
     for tables in ({"corpus": [], "queries": [], "qrels": []}, {"qrels": []}):
@@ -188,13 +216,14 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     )
     # 5 passages and 3 queries; t1 and t2 each occur in two groups but are encoded once.
     assert (told["encoded_texts"], told["texts_from_store"], told["truncated_inputs"]) == (8, 0, 0)
-    assert told["first_inputs"][0] == "query : w1"
+    assert told["embeddings_dropped"] == 0
     compared = home.warehouse.load("toy", "comparisons")
     assert set(compared.select("system", "baseline").iter_rows()) == {
         ("mini_tuned", "mini_base"),
         ("mini_tuned", "bm25"),
     }
     assert "judged@10" not in compared["measure"].to_list()
+    assert compared.select("system", "baseline", "level", "measure").unique().height == compared.height
     both = compared.filter(
         (pl.col("baseline") == "bm25") & (pl.col("level") == "area") & (pl.col("measure") == "mrr@10")
     )
@@ -208,6 +237,7 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
     told = home.metadata(home.materialise(["evaluation_inputs", "runs/mini_base"]), "runs/mini_base")
     assert (told["encoded_texts"], told["texts_from_store"]) == (1, 7)
+    assert told["embeddings_dropped"] == 2  # of the passage that is no longer there, by base and by tuned weights
 
 
 def test_a_cut_of_the_base_is_one_line_of_its_ranking(
@@ -236,7 +266,7 @@ def test_weights_that_training_did_not_leave_are_refused(tmp_path: Path, encoder
 def test_the_graph() -> None:
     keys = {key.to_user_string() for a in evaluation_assets(spec_of(Path("/base"))).assets for key in a.keys}
     runs = {f"toy/runs/{system}" for system in ("bm25", "mini_base", "mini_tuned")}
-    tables = {"retrieval_runs", "ranked_systems", "query_scores", "group_scores", "system_scores", "comparisons"}
+    tables = {"retrieval_runs", "ranked_systems", *SCORES}
     assert keys == {"toy/evaluation_inputs", *runs, *(f"toy/{t}" for t in tables)}
     tuned = next(a for a in evaluation_assets(spec_of(Path("/base"))).assets if "mini_tuned" in str(a.keys))
     assert tuned.op.pool == "gpu"

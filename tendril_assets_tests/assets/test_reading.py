@@ -51,7 +51,7 @@ def spread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def texts(documents: dict[str, list[str]] = DOCUMENTS) -> Texts:
-    return Texts(list(documents), documents.__getitem__)
+    return Texts(list(documents), documents.__getitem__, lambda name: ("toy", "g-1", name.replace(" ", "-")))
 
 
 def rules() -> TextWork:
@@ -164,7 +164,8 @@ def test_a_child_that_dies_names_its_document_and_keeps_the_rest(artifacts: Arti
 
 
 def corpus(*passages: tuple[str, str, str]) -> pl.DataFrame:
-    return pl.DataFrame(passages, schema=["document_id", "passage_id", "text"], orient="row")
+    rows = pl.DataFrame(passages, schema=["document_id", "passage_id", "text"], orient="row")
+    return rows.with_columns(group_id=pl.lit("g-1"))
 
 
 LEAKY = corpus(("d2", "p3", "Frau Petra Odermatt"), ("d1", "p2", "Holz"), ("d1", "p1", "Telefon 031 322 11 11"))
@@ -172,19 +173,19 @@ LEAKY = corpus(("d2", "p3", "Frau Petra Odermatt"), ("d1", "p2", "Holz"), ("d1",
 
 def test_what_is_left_is_told_per_passage_and_remembered(artifacts: Artifacts) -> None:
     expected = {"p1": {"private_phone"}, "p3": {"private_person"}}
-    assert residual_in_documents(LEAKY, residual_search(), artifacts) == expected
+    assert residual_in_documents(LEAKY, residual_search(), artifacts, "toy") == expected
 
     def none(_: bytes) -> bytes:
         raise AssertionError("looked through again")
 
     again = TextWork(residual_search().identity, none)
-    assert residual_in_documents(LEAKY.reverse(), again, artifacts) == expected
+    assert residual_in_documents(LEAKY.reverse(), again, artifacts, "toy") == expected
 
 
 def test_a_document_that_cannot_be_looked_through_is_an_error(artifacts: Artifacts) -> None:
     failing = answering(lambda _: b'{"failed": "KeyError at toy.py:1"}')
     with pytest.raises(TendrilError, match="could not be checked for personal data; the first is d1: KeyError"):
-        residual_in_documents(LEAKY, failing, artifacts)
+        residual_in_documents(LEAKY, failing, artifacts, "toy")
 
 
 @pytest.mark.usefixtures("spread")
@@ -192,7 +193,8 @@ def test_restricting_clauses_are_found_by_text(artifacts: Artifacts) -> None:
     clause = "Die Weitergabe der Ausschreibungsunterlagen an Dritte ist verboten."
     rows = [("p", "a", 1, "Holz."), ("p", "a", 4, clause), ("p", "b", 1, "Beton.")]
     frame = pl.DataFrame(rows, schema=["project", "document", "page", "text"], orient="row")
-    documents = Texts.with_pages(frame, spans_of(frame, "project", "document"))
+    frame = frame.with_columns(group_id=pl.lit("g-1"), document_id=pl.format("d-{}", "document"))
+    documents = Texts.with_pages(frame, spans_of(frame, "project", "document"), "toy")
     found = dict(restrictions_in_documents(documents, 2, artifacts, lambda _: None))
     assert found == {"p/a": [[4, "de", "no_third_parties", clause]], "p/b": []}
 
@@ -215,7 +217,8 @@ def sampled(folder: Path, *names: str) -> list[SampledFile]:
         path.write_text(
             f"Der erste Absatz von {name} ist lang genug.\n\nDer zweite Absatz ist es auch, und er endet hier."
         )
-        files.append(SampledFile("p", name, str(path), hashlib.sha256(path.read_bytes()).hexdigest()))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        files.append(SampledFile("p", name, str(path), digest, ("toy", "g-1", f"d-{name}")))
     return files
 
 
@@ -265,9 +268,12 @@ def test_what_the_machine_did_not_manage_is_tried_again(
 def test_rows_of_a_document_are_found_by_its_name() -> None:
     rows = [("a/b", "c"), ("a/b", "c"), ("a", "b/c"), ("d", "e"), ("d", "f")]
     frame = pl.DataFrame(rows, schema=["project", "document"], orient="row").with_columns(text=pl.lit("x"), page=7)
+    frame = frame.with_columns(group_id=pl.lit("g-1"), document_id=pl.lit("d-1"))
     spans = spans_of(frame, "project", "document")
     assert spans == {"a/b/c": range(2), "a/b/c +": range(2, 3), "d/e": range(3, 4), "d/f": range(4, 5)}
-    assert Texts.with_pages(frame, spans).of_one("a/b/c") == [(7, "x"), (7, "x")]
+    texts = Texts.with_pages(frame, spans, "toy")
+    assert texts.of_one("a/b/c") == [(7, "x"), (7, "x")]
+    assert texts.owner_of("a/b/c") == ("toy", "g-1", "d-1")
     assert spans_of(frame.clear(), "project") == {}
 
 

@@ -98,7 +98,7 @@ def test_everything_that_leaves_the_warehouse(home) -> None:
     assert "| mini | written |" in metadata(result, "model_cards")["models"]
     with duckdb.connect(str(home / "snapshot.duckdb"), read_only=True) as con:
         assert con.sql("SELECT count(*) FROM toy.corpus").fetchone() == (80,)
-        assert con.sql("SELECT count(*) FROM toy.drops_by_reason").fetchone() == (2,)
+        assert con.sql("SELECT count(*) FROM toy.drops_by_reason").fetchone() == (3,)
         assert con.sql("SELECT version FROM toy.releases").fetchall() == [("1.0.0",)]
     [check] = result.get_asset_check_evaluations()
     assert check.passed

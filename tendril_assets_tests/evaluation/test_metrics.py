@@ -1,16 +1,15 @@
-"""Measures against values worked out by hand, against trec_eval's own test output and against a slow direct version."""
+"""Measures against values worked out by hand and against a slow direct version; peers are in ``test_peers``."""
 
 import math
-import os
 import random
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.evaluation.metrics import excluded, parse_measure, rank, score_queries, ties_at_cut
+from tendril_assets.evaluation import metrics
+from tendril_assets.evaluation.metrics import excluded, parse_measure, rank, score_queries, ties_at_cut, ties_at_cuts
 
 RUN = {"query_id": pl.String, "group_id": pl.String, "passage_id": pl.String, "score": pl.Float64}
 QRELS = {"query_id": pl.String, "group_id": pl.String, "passage_id": pl.String, "score": pl.Int8}
@@ -128,6 +127,9 @@ def test_share_of_ties_at_the_cut() -> None:
     assert ties_at_cut(ranked, 1) == 0.5
     assert ties_at_cut(ranked, 2) == 0.0
     assert ties_at_cut(rank(run_of()), 1) is None
+    runs = pl.concat([ranked.with_columns(system=pl.lit("s")), ranked.head(2).with_columns(system=pl.lit("t"))])
+    assert ties_at_cuts(runs, [1, 2]) == {"s": {"@1": 0.5, "@2": 0.0}, "t": {"@1": 1.0, "@2": 0.0}}
+    assert ties_at_cuts(runs.clear(), [1]) == {}
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, None])
@@ -162,33 +164,6 @@ def test_empty_inputs_give_empty_frames() -> None:
     assert only_qrels["value"].to_list() == [0.0, 0.0]
 
 
-@pytest.mark.skipif("TENDRIL_TRIAL_DATA" not in os.environ, reason="TENDRIL_TRIAL_DATA names no trial data")
-def test_equals_trec_eval_to_the_printed_digit() -> None:
-    folder = Path(os.environ["TENDRIL_TRIAL_DATA"]) / "trec_eval"
-    run_rows = [line.split() for line in (folder / "results.test").read_text().splitlines()]
-    qrel_rows = [line.split() for line in (folder / "qrels.test").read_text().splitlines()]
-    run = run_of(*((q, "g", d, float(s)) for q, _, d, _, s, _ in run_rows))
-    qrels = qrels_of(*((q, "g", d, int(s)) for q, _, d, s in qrel_rows))
-    theirs = {
-        "recip_rank": "mrr@1000",
-        "ndcg_cut_10": "ndcg@10",
-        "ndcg_cut_100": "ndcg@100",
-        "recall_100": "recall@100",
-        "P_10": "p@10",
-        "P_5": "p@5",
-    }
-    scores = score_queries(run, qrels, list(theirs.values()))
-    means = dict(scores.group_by("measure").agg(pl.col("value").mean()).iter_rows())
-    ours = {(m, q): f"{v:.4f}" for q, _, m, v, _ in scores.iter_rows()} | {
-        (m, "all"): f"{v:.4f}" for m, v in means.items()
-    }
-    printed = [line.split() for line in (folder / "out.test.aq").read_text().splitlines()]
-    compared = [(theirs[name], query, value) for name, query, value in printed if name in theirs]
-    assert len(compared) == len(theirs) * 4  # three queries and the mean
-    for measure, query, value in compared:
-        assert ours[measure, query] == value, (measure, query)
-
-
 def slow(run: list[tuple], qrels: list[tuple], kind: str, k: int) -> dict[tuple[str, str], float]:
     """One unit after the other, straight from the definitions."""
     result = {}
@@ -218,6 +193,7 @@ def slow(run: list[tuple], qrels: list[tuple], kind: str, k: int) -> dict[tuple[
 KEYS = st.tuples(st.sampled_from(["q1", "q2", "q3"]), st.sampled_from(["g1", "g2"]), st.sampled_from("abcdefgh"))
 
 
+@pytest.mark.parametrize("key_bits", [64, 40])  # one number for a whole row, and a run too large for that
 @settings(max_examples=50, deadline=None)
 @given(
     run=st.dictionaries(KEYS, st.sampled_from([-1.5, -0.25, 0.0, 0.25, 0.5, 7.0]), max_size=40),
@@ -225,9 +201,30 @@ KEYS = st.tuples(st.sampled_from(["q1", "q2", "q3"]), st.sampled_from(["g1", "g2
     kind=st.sampled_from(["ndcg", "recall", "mrr", "p", "judged"]),
     k=st.integers(1, 10),
 )
-def test_equals_the_slow_direct_version(run: dict, qrels: dict, kind: str, k: int) -> None:
+def test_equals_the_slow_direct_version(key_bits: int, run: dict, qrels: dict, kind: str, k: int) -> None:
     run_rows, qrel_rows = [(*key, s) for key, s in run.items()], [(*key, s) for key, s in qrels.items()]
     expected = slow(run_rows, qrel_rows, kind, k)
-    got = values(score_queries(run_of(*run_rows), qrels_of(*qrel_rows), [f"{kind}@{k}"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "_KEY_BITS", key_bits)
+        got = values(score_queries(run_of(*run_rows), qrels_of(*qrel_rows), [f"{kind}@{k}"]))
     assert {(q, g): v for (q, g, _), v in got.items()} == pytest.approx(expected)
     assert all(0.0 <= v <= 1.0 for v in got.values())
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    run=st.dictionaries(KEYS, st.sampled_from([0.0, 0.25, 0.5]), max_size=40),
+    qrels=st.dictionaries(KEYS, st.sampled_from([1, 2]), min_size=1, max_size=20),
+    zeros=st.sets(KEYS, max_size=30),
+)
+def test_a_grade_of_zero_counts_as_nothing_but_judged(run: dict, qrels: dict, zeros: set) -> None:
+    """Judging further passages irrelevant changes no measure, and no count of relevant passages or of excluded units."""
+    measures = ["ndcg@5", "recall@5", "mrr@5", "p@5"]
+    run_frame = run_of(*((*key, score) for key, score in run.items()))
+    judged = qrels_of(*((*key, grade) for key, grade in qrels.items()))
+    more = {key: 0 for key in zeros if key not in qrels and any(key[:2] == other[:2] for other in qrels)}
+    with_zeros = qrels_of(*((*key, grade) for key, grade in {**qrels, **more}.items()))
+    assert score_queries(run_frame, with_zeros, measures).equals(score_queries(run_frame, judged, measures))
+    assert excluded(with_zeros).is_empty()
+    before, after = (score_queries(run_frame, frame, ["judged@5"])["value"].sum() for frame in (judged, with_zeros))
+    assert after >= before

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import polars as pl
 from hypothesis import given, settings
@@ -5,7 +7,16 @@ from hypothesis import strategies as st
 
 from tendril_assets.evaluation.collection import labelled, scopes
 from tendril_assets.evaluation.metrics import rank
-from tendril_assets.evaluation.ranking import RUN_SCHEMA, Scope, rounded, run_rows, top, whole_run
+from tendril_assets.evaluation.ranking import (
+    RUN_SCHEMA,
+    Scope,
+    TopK,
+    descending_bits,
+    rounded,
+    scores_of_bits,
+    top,
+    whole_run,
+)
 
 QUERIES = pl.DataFrame({"query_id": ["q1", "q2"], "text": ["eins", "zwei"]})
 CORPUS = pl.DataFrame(
@@ -36,6 +47,38 @@ def test_top_equals_a_stable_sort(scores: list[float], depth: int) -> None:
     assert top(np.array([scores], dtype=np.float32), depth).tolist() == [expected]
 
 
+FLOATS = st.floats(-4, 4, width=32) | st.sampled_from([-1.0, -0.0, 0.0, 0.5])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    scores=st.lists(st.tuples(FLOATS, FLOATS), min_size=1, max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=5),
+    depth=st.integers(1, 12),
+    backwards=st.booleans(),
+)
+def test_blocks_give_what_one_sort_of_everything_gives(
+    scores: list[tuple[float, float]], cuts: list[int], depth: int, backwards: bool
+) -> None:
+    table = np.array(scores, dtype=np.float32).T + np.float32(0.0)  # two queries; no negative zero
+    edges = sorted({0, len(scores), *(cut for cut in cuts if cut < len(scores))})
+    blocks = list(itertools.pairwise(edges))
+    best = TopK(2, depth)
+    for start, end in reversed(blocks) if backwards else blocks:
+        best.add(table[:, start:end], start)
+    for row, own in enumerate(table):
+        expected = sorted(range(len(own)), key=lambda column: (-own[column], column))[:depth]
+        assert best.columns()[row].tolist() == expected
+        assert best.scores()[row].tolist() == own[expected].tolist()
+
+
+def test_scores_come_back_from_their_bits() -> None:
+    scores = np.array([3.4e38, 1.0, 1e-45, 0.0, -1e-45, -2.5, -3.4e38], dtype=np.float32)
+    bits = descending_bits(scores)
+    assert bits.tolist() == sorted(bits.tolist())
+    assert scores_of_bits(bits).tolist() == scores.tolist()
+
+
 def test_scopes_rank_each_judged_group_alone() -> None:
     found = scopes(QUERIES, CORPUS, labelled(QRELS, CORPUS, "group"), "group")
     assert [s.passages["passage_id"].to_list() for s in found] == [["b", "a"], ["c"]]  # id descending
@@ -61,13 +104,15 @@ def test_no_qrels_or_no_passages_give_no_scope_and_an_empty_run() -> None:
     assert whole_run([]).schema == pl.Schema(RUN_SCHEMA)
 
 
-def test_run_rows_agree_with_rank() -> None:
+def test_a_run_agrees_with_rank() -> None:
     scope = Scope(
         pl.DataFrame({"passage_id": ["d", "c", "b", "a"], "text": ["", "", "", ""]}),
         pl.DataFrame({"query_id": ["q1", "q2"], "group_id": ["g", "g"], "text": ["", ""]}),
     )
     scores = np.array([[0.1, 0.7, 0.1, 0.7], [0.0, 0.0, 0.0, 1.0]])
-    run = run_rows(scope, scores, depth=3)
+    best = TopK(2, 3)
+    best.add(rounded(scores), 0)
+    run = whole_run([(scope, best)])
     assert run["passage_id"].to_list() == ["c", "a", "d", "a", "d", "c"]
     assert run["rank"].to_list() == [1, 2, 3, 1, 2, 3]
     assert run.schema == pl.Schema(RUN_SCHEMA)

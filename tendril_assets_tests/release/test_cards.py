@@ -52,12 +52,36 @@ def test_prose_has_the_figures_of_the_tables() -> None:
     assert "| Total | 180 | 30 | 30 |" in card  # 72 + 108, 12 + 18, 12 + 18
     assert "| Catalog_2 | 2 | 8 | 16 | 64 | 64 | 16 |" in card
     assert "12 projects were sampled, with up to 5 documents each: 10 in corpus, 1 failed and 1 restricted." in card
-    assert "near duplicate 11, too short 11 and restricted project 8" in card
+    assert "left out: near duplicate 10, restricted project 10 and too short 10" in card
     assert "No query comes from Catalog_4" in card
     assert "(median 28, maximum 40), and 75\u00a0% of the judgments are 0" in card
     assert "Known cost of judging: USD 0.0288." in card  # 240 x 0.00012
     assert "| Area of action | 0.48 [0.38, 0.57] (n = 90) | 0.62 [0.52, 0.71] (n = 90) |" in card
     assert "in October 2026" in card
+
+
+def test_what_the_specification_says_of_the_release_is_said() -> None:
+    release = toy.spec().release.model_dump() | {
+        "purpose": "finding clauses",
+        "queries": "A query is a criterion. ",
+        "test_collection": {"name": "Maker/toy", "revision": "1"},
+    }
+    card = dataset_card(card_inputs(spec=toy.spec(release=release)))
+    assert card.split("# Toy-Train: judged passages\n\n")[1].startswith(
+        "Training data for finding clauses: 240 relevance judgments by a large language model over 80 anonymised passages "
+        "from 20 documents of 10 projects, for 8 queries. A query is a criterion. It accompanies the human-annotated test "
+        "collection `Maker/toy`.\n"
+    )
+    assert "@misc{toytrain,\n" in card
+    assert 'pin this one with `revision="v1.0.0"`' in card
+
+
+def test_the_calibration_set_is_counted() -> None:
+    size = pl.DataFrame({"pairs": [1425], "curated": [1425], "annotators": [3], "catalogs": [10]})
+    inputs = card_inputs()
+    card = dataset_card(inputs._replace(figures={**inputs.figures, "calibration_size": size}))
+    assert "calibration set of 1,425 query-passage pairs by 3 annotators from 10 catalogs (up to 90 pairs" in card
+    assert "human-annotated calibration set (up to 90 pairs" in dataset_card(inputs)  # the toy has landed none
 
 
 def test_the_code_names_the_data_with_its_owner() -> None:
@@ -77,9 +101,15 @@ def test_verdicts_without_a_grade_are_counted() -> None:
             ),
         ]
     )
-    counts = inputs.figures["counts"].with_columns(candidates=pl.col("candidates") + 54)
+    counts = inputs.figures["counts"].with_columns(
+        candidates=pl.col("candidates") + 54, requests=pl.col("requests") + 52
+    )
     card = dataset_card(inputs._replace(figures={**inputs.figures, "verdicts": verdicts, "counts": counts}))
-    assert "Without an accepted grade, and not published: 7 parse error and 47 truncated." in card
+    assert (
+        "294 pairs needed 292 requests, since pairs with equal texts share one. 240 requests gave the 240 judgments; 52 gave "
+        "no grade (7 unparsed and 45 truncated; 18\u00a0%), so that 54 pairs are not published. All answers came by way of "
+        "provider-a."
+    ) in card
 
 
 @pytest.mark.parametrize(
@@ -91,6 +121,7 @@ def test_verdicts_without_a_grade_are_counted() -> None:
         ("drops", "passages", "raw passages over their fates"),
         ("group_states", "groups", "sampled groups over their states"),
         ("verdicts", "pairs", "candidates over statuses"),
+        ("verdicts", "requests", "requests over statuses"),
     ],
 )
 def test_figures_that_do_not_add_up_are_refused(figure: str, column: str, what: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.release.charts import Bar, Dot, Line, bars, columns, dots, lines
+from tendril_assets.release.charts import Bar, Dot, Line, Stack, bars, columns, dots, lines, stacks
+from tendril_assets.release.scatter import Point, scatter
 from tendril_assets.release.svg import NARROW, WIDE, Scale, nice_bounds, nice_ticks, shortened, text_width, tick_text
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
@@ -73,6 +74,29 @@ DRAWN = {
         x_title="step",
         ring=(56, 0.74, "kept: step 56, 0.740"),
     ),
+    "stacks": lambda w: stacks(
+        [
+            Stack("Construction_Civil_Engineering_Infrastructure", [0.1, 0.05], "15 % (1,234 of 8,227)", "Area"),
+            Stack("Food", [0.0, 0.0], "0 % (0 of 50)", "Criterion"),
+        ],
+        w,
+        "Stacks",
+        legend=[
+            ("1 partially relevant", "c-grade1"),
+            ("a part with a name too long for a phone's one line", "c-grade2"),
+        ],
+        write=str,
+    ),
+    "scatter": lambda w: scatter(
+        [
+            Point(0.01, 0.5, 0.4, 0.6, "hint", "a judge with a name of many words that no row can hold (judges)"),
+            Point(0.4, 0.7, None, None, "hint", "another-judge-with-one-very-long-word (chosen)", ring=True),
+        ],
+        w,
+        "Scatter",
+        x_title="USD per 1,000 requests",
+        guide=(0.55, "annotators, α 0.55"),
+    ),
     "columns": lambda w: columns([("g1", 0.2), ("g2", -0.1)], w, "Columns", mean=0.05, mean_text="mean +0.050"),
 }
 
@@ -97,6 +121,29 @@ def test_bar_lengths_are_proportional() -> None:
     widths = [float(r["width"]) for r in elements(svg, "rect")]
     assert widths[1] == pytest.approx(widths[0] / 2, abs=0.1)
     assert widths[2] == 0
+
+
+def test_parts_of_a_stack_follow_each_other_and_are_proportional() -> None:
+    legend = [("one", "c-grade1"), ("two", "c-grade2"), ("three", "c-blue")]
+    svg = stacks([Stack("a", [4, 0, 2], "6"), Stack("b", [0, 0, 0], "0")], WIDE, "S", legend=legend, write=str)
+    first, second = (r for r in elements(svg, "rect") if r["class"].endswith(" part"))
+    assert (first["class"], second["class"]) == ("c-grade1 part", "c-blue part")  # no part of nothing
+    assert float(first["width"]) == pytest.approx(2 * float(second["width"]), abs=0.2)
+    assert float(first["x"]) + float(first["width"]) == pytest.approx(float(second["x"]), abs=0.15)
+    assert "<title>a, three: 2</title>" in svg
+
+
+def test_few_columns_stay_narrow_and_many_fit() -> None:
+    few = elements(columns([("g1", 0.2), ("g2", -0.1)], WIDE, "C", mean=0.05, mean_text="m"), "rect")
+    many = elements(columns([(f"g{i}", 0.1) for i in range(200)], WIDE, "C", mean=0.1, mean_text="m"), "rect")
+    assert max(float(r["width"]) for r in few) <= 44
+    assert max(float(r["x"]) + float(r["width"]) for r in many) <= WIDE
+
+
+def test_names_in_a_scatter_are_folded_not_cut() -> None:
+    words = [text for *_, text in texts(DRAWN["scatter"](NARROW))]
+    assert "(judges)" in " ".join(words)
+    assert "no row can hold (judges)" in " ".join(words)
 
 
 def test_dots_stand_on_their_axis() -> None:

@@ -137,7 +137,7 @@ def test_the_picture_marks_the_choice_and_the_annotators(tables):
         assert drawn.count('class="ring"') == 1
         assert "annotators" in drawn
     assert "maker/judge-2 default de_short (chosen, judges)" in picture.wide
-    assert "annotators among themselves, α 0.58" in picture.wide
+    assert "annotators, α 0.58" in picture.wide
     unknown = tables["judge_choice"].with_columns(price_per_1000=pl.lit(None, dtype=pl.Float64))
     assert quality_and_price(spec(), unknown, tables["judge_agreement"]) is None
 

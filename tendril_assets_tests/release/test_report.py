@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, read_figures
-from tendril_assets.release.report import ReportInputs, render_report
+from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, REPORT_VIEWS, read_figures
+from tendril_assets.release.report import render_report
+from tendril_assets.release.report_inputs import ReportInputs
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
 
@@ -21,7 +22,7 @@ def inputs(*, empty: bool = False, **changes) -> ReportInputs:
         spec=toy.spec(),
         figures=read_figures(read, REPORT_FIGURES),
         tables={name: tables[name] for name in REPORT_TABLES},
-        differences=read("views/group_differences"),
+        views={name: read(f"views/{name}") for name in REPORT_VIEWS},
         sandbox=False,
     )
     return made._replace(**changes)
@@ -70,7 +71,7 @@ def test_it_is_made_for_phone_paper_and_dark_rooms(page: str) -> None:
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "@media print" in page
     assert "prefers-color-scheme: dark" in page
-    assert page.count('class="wide"') == page.count('class="narrow"') == 10
+    assert page.count('class="wide"') == page.count('class="narrow"') == 14
 
 
 def test_every_section_has_its_figures(page: str) -> None:
@@ -85,6 +86,57 @@ def test_every_section_has_its_figures(page: str) -> None:
     assert "USD 0.0288" in page
     assert "unknown for 3 answers" in page
     assert toy.spec().fingerprint() in page
+
+
+def test_results_are_shown_by_catalog(page: str) -> None:
+    assert "<h3>By catalog</h3>" in page
+    assert (
+        "Catalog_3<small>60 rankings in 23 projects; without a relevant passage and left out: 4 rankings, 1 project"
+        in page
+    )
+    assert "Difference in nDCG@10 by catalog" in page
+
+
+def test_every_picture_of_figures_has_them_as_a_table_too(page: str) -> None:
+    """A picture of the wide page is followed by its table or by one that holds its figures."""
+    assert page.count("<summary>The figures as a table</summary>") == 9
+    assert "<td class=left>g-test" in page  # differences per project
+    assert "<td class=left>168, kept</td><td>0.823</td>" in page
+    assert "<td class=left>2026-10-05</td>" in page
+
+
+def test_the_hardest_queries_of_the_best_system_are_named(page: str) -> None:
+    assert "The hardest queries of mini, fine-tuned" in page
+    lowest = min(toy.noise("mini_tuned", n) for n in range(8))
+    row = re.search(r"hardest queries.*?<td class=left>Frage (\d)<small>.*?</td><td>([\d.]+)</td>", page, re.DOTALL)
+    assert float(row[2]) == pytest.approx(lowest, abs=0.0005)
+
+
+def test_the_confusion_tables_are_the_judges(page: str) -> None:
+    head = "<th class=left>All levels</th><th>0</th><th>1</th><th>2</th>"
+    assert f"{head}</tr></thead><tbody><tr><td class=left>0</td><td>41</td><td>6</td><td>1</td></tr>" in page
+
+
+def test_stale_measures_are_marked_wherever_they_are_shown() -> None:
+    reason = "trained on 3 passages that are removed <since>"
+    marked = render_report(inputs(stale={"mini_tuned": reason}))
+    assert marked.count("mini, fine-tuned is stale: trained on 3 passages that are removed &lt;since&gt;") == 3
+    assert "; stale, see below" in marked
+    assert "stale" not in render_report(inputs()).partition("</style>")[2]
+
+
+def test_the_best_result_stands_at_the_top(page: str) -> None:
+    best = toy.tables()["system_scores"].filter(
+        (pl.col("measure") == "ndcg@10") & (pl.col("level") == "all") & (pl.col("system") == "mini_tuned")
+    )["value"][0]
+    tile = f"<dt>Best nDCG@10</dt><dd>{best:.3f}<small>mini, fine-tuned; over its base +0.095 [+0.065, +0.130]</small>"
+    assert tile in page
+
+
+def test_on_paper_what_is_folded_stands_open_but_for_the_long_tables(page: str) -> None:
+    assert "details::details-content { content-visibility: visible" in page
+    assert "details.long { display: none; }" in page
+    assert page.count('<details class="long">') == 3
 
 
 def test_empty_tables_are_said_to_be_empty() -> None:

@@ -111,11 +111,13 @@ def _corpus(rows: dict[str, list]) -> None:
                 pid, project = passage(i, j, k), f"P-{i}"
                 text = f"{SUBJECTS[(i + k) % 3]}: Anforderung {i}.{j}.{k} an die Anbieterin <PERSON_1>."
                 rows["passages"].append((pid, project, f"doc{j}.pdf", k, k, text, len(text)))
-                kept = k <= N_PASSAGES
+                kept = k <= N_PASSAGES and i <= N_GROUPS
                 reason = None if kept else ("near_duplicate" if j == 1 else "too_short")
+                reason = reason if i <= N_GROUPS else "restricted_project"
                 cause = passage(i, j, 1) if reason == "near_duplicate" else None
-                rows["passage_decisions"].append((pid, project, kept, reason, None if kept else 0.9, cause, "1"))
-                if kept and i <= N_GROUPS:
+                figure = 0.9 if reason in ("near_duplicate", "too_short") else None
+                rows["passage_decisions"].append((pid, project, kept, reason, figure, cause, "1"))
+                if kept:
                     rows["corpus"].append((pid, text, group(i), document(i, j), k))
         rows["anonymized_entities"].append((f"P-{i}", "doc1.pdf", "PERSON", 7))
     rows["passage_texts"] += [(passage(i, 1, 1), "corpus", group(i), "a clause of two projects") for i in (1, 2)]
@@ -267,6 +269,7 @@ def _training(rows: dict[str, list]) -> None:
             reason = None if used else "balance"
             rows["training_examples"].append((query(n), level(n), group(i), passage(i, 1, 1), negatives, used, reason))
     rows["trained_models"].append(trained_model())
+    trained_on(rows)
     curve = {0: 0.62, 56: 0.741, 112: 0.802, 168: 0.823, 224: 0.817}
     for step, value in curve.items():
         for measure, shift in (
@@ -280,6 +283,26 @@ def _training(rows: dict[str, list]) -> None:
         rows["learning_curves"].append(("mini", step, "loss", loss))
         rate = 1e-5 * (step / 22 if step < 22 else (224 - step) / 202)
         rows["learning_curves"].append(("mini", step, "learning_rate", rate))
+
+
+# A model of which an earlier version is still known, and the passage it was trained on that is removed since.
+REMOVED = ("p-" + "e" * 20, "d-" + "e" * 20, "g-" + "e" * 20)
+
+
+def trained_on(rows: dict[str, list]) -> None:
+    """Model mini: the examples of groups 1 to 9 hold 4 passages each, group 10 (8 passages) is validated on."""
+    weights = trained_model()["weights_sha256"]
+    for i in range(1, N_GROUPS):
+        for j, k in ((1, 1), (1, 2), (1, 3), (2, 2)):
+            rows["trained_passages"].append(("mini", weights, passage(i, j, k), document(i, j), group(i), "train"))
+    for j in (1, 2):
+        for k in range(1, N_PASSAGES + 1):
+            place = (passage(10, j, k), document(10, j), group(10))
+            rows["trained_passages"].append(("mini", weights, *place, "validation"))
+    rows["trained_passages"].append(("midi", "a" * 64, *REMOVED, "train"))
+    rows["erased_ids"].append(("document", REMOVED[1], "P-99/doc1.pdf", datetime(2026, 11, 30, 18, 0)))
+    rows["released_passages"] += [("0.9.0", passage(1, 1, k), document(1, 1), group(1)) for k in (1, 2)]
+    rows["released_passages"].append(("0.9.0", *REMOVED))
 
 
 WEIGHTS = b"not really weights"
@@ -351,17 +374,24 @@ def _evaluation(rows: dict[str, list]) -> None:
                     rows["group_scores"].append((system, f"g-test{g:015d}", lvl, measure, value, 6))
                 mean = sum(values) / len(values)
                 ends = (mean - 0.045, mean + 0.043)
-                rows["system_scores"].append((system, lvl, measure, mean, *ends, 33, 198, 12, weights, "e" * 64))
+                rows["system_scores"].append((system, lvl, measure, mean, *ends, 33, 198, 12, 0, weights, "e" * 64))
+        for n in range(5):
+            value = centre + 0.1 * (noise("catalog", n) - 0.5) + 0.05 * (noise(system, "catalog", n) - 0.5)
+            ends = (value - 0.11, value + 0.09)
+            rows["catalog_scores"].append((system, f"Catalog_{n}", "all", "ndcg@10", value, *ends, 20 + n, 60, 4, 1))
         for n in range(8):
             value = noise(system, n)
             rows["query_scores"].append((system, f"t-{n}", f"g-test{0:015d}", level(n), "ndcg@10", value, 3))
+    for n in range(5):
+        gain, head = 0.05 + 0.1 * noise("gain", n), ("mini_tuned", "mini_base", f"Catalog_{n}", "all", "ndcg@10")
+        rows["catalog_comparisons"].append((*head, gain, gain - 0.08, gain + 0.07, 0.04, 0.04, 20 + n, 0.05))
     for baseline, centre in (("mini_base", 0.095), ("bm25", 0.221)):
         for measure in MEASURES:
             for lvl in ("all", "area_of_action", "criterion"):
                 low = centre - (0.12 if measure == "p@10" else 0.03)
                 p = 0.12 if measure == "p@10" else 0.0004
                 rows["comparisons"].append(
-                    ("mini_tuned", baseline, lvl, measure, centre, low, centre + 0.035, p, p, 33)
+                    ("mini_tuned", baseline, lvl, measure, centre, low, centre + 0.035, p, p, 33, p)
                 )
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from tendril_assets.resources.gateway_client import Endpoint, GatewayRequest, RetryPolicy, answer
 from tendril_assets.resources.ledger import Ledger
+from tendril_assets.resources.warehouse import Warehouse
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
 # Calls that change a file, or open one to do so.
-_CHANGES = ("open", "write", "pwrite", "fsync", "replace", "unlink", "ftruncate")
+_CHANGES = ("open", "write", "pwrite", "fsync", "link", "replace", "unlink", "ftruncate")
 _WRITING = os.O_WRONLY | os.O_RDWR
 
 
@@ -37,15 +38,17 @@ def kill(process: BaseProcess) -> bool:
     return process.exitcode != 0
 
 
-def killed_before(change: int, work: Callable[..., object], *arguments: object) -> bool:
-    """Whether the child got as far as the given change, counted from 0, and was killed in its place."""
-    process = begin(_armed, change, work, arguments)
+def killed_before(
+    change: int, work: Callable[..., object], *arguments: object, among: tuple[str, ...] = _CHANGES
+) -> bool:
+    """Whether the child got as far as the given change, counted from 0 over those ``among``, and was killed in its place."""
+    process = begin(_armed, change, work, arguments, among)
     process.join(60)
     assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
     return process.exitcode != 0
 
 
-def _armed(change: int, work: Callable[..., object], arguments: tuple[object, ...]) -> None:
+def _armed(change: int, work: Callable[..., object], arguments: tuple[object, ...], among: tuple[str, ...]) -> None:
     counter = itertools.count()
 
     def counted(name: str) -> Callable[..., Any]:
@@ -58,7 +61,7 @@ def _armed(change: int, work: Callable[..., object], arguments: tuple[object, ..
 
         return call
 
-    for name in _CHANGES:
+    for name in among:
         setattr(os, name, counted(name))
     work(*arguments)
 
@@ -73,6 +76,13 @@ def remove(folder: Path, keys: list[str]) -> None:
 
 def repair(folder: Path) -> None:
     Ledger(folder)
+
+
+def rewrite(database: str, snapshot: str) -> None:
+    """Of the warehouse, and of the analysts' copy too."""
+    warehouse = Warehouse(database=database, snapshot=snapshot)
+    warehouse.rewrite()
+    warehouse.publish_snapshot(erase_former=True)
 
 
 def ask(base_url: str, folder: Path, n: int) -> None:

@@ -104,13 +104,18 @@ def test_kept_folder_carries_the_prompts_and_nothing_pickled(trained) -> None:
     assert config["prompts"] == {"query": "query: ", "document": "passage: "}
     assert not [path for path in job.folder.rglob("*") if path.suffix in {".bin", ".pt", ".pth", ".pkl"}]
     assert json.loads((job.folder / "result.json").read_text())["weights_sha256"] == result["weights_sha256"]
-    assert sorted(path.name for path in job.folder.iterdir()) == [".training.lock", "kept", "result.json"]
+    assert sorted(path.name for path in job.folder.iterdir()) == [
+        ".training.lock",
+        "first_inputs.json",
+        "kept",
+        "result.json",
+    ]
 
 
 def test_progress_lines_say_where_it_stands(trained) -> None:
     _, _, lines = trained
     text = "\n".join(lines)
-    assert "example of an input, query: query: w0 w8" in text
+    assert "query: 'query: ' and " in text
     assert "44 examples, batch 4 x 2 on cpu" in text
     assert "bf16 is not supported" in text
     last = next(line for line in reversed(lines) if "loss" in line)

@@ -1,5 +1,7 @@
 """One table of prompts, in training, validation and test: what the tokenizer is given, to the letter."""
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +10,8 @@ from transformers import PreTrainedTokenizerBase
 
 from tendril_assets.evaluation.dense import load_encoder
 from tendril_assets.training.evaluating import BalancedEvaluator
-from tendril_assets.training.events import Event
 from tendril_assets.training.examples import text_columns
+from tendril_assets.training.first_inputs import tell_first_inputs
 from tendril_assets.training.fit import fit
 from tendril_assets.training.trainer import OwnNegativesTrainer
 from tendril_assets_tests.training.toy import said, toy_exchange, toy_job
@@ -65,11 +67,19 @@ def test_every_input_has_its_prompt(
         document_prompt + text for text in exchange.corpus["text"]
     }
     first = exchange.train.row(0, named=True)
-    assert [line for line in lines if line.startswith("example of an input")] == [
-        f"example of an input, query: query: {first['query']}",
-        f"example of an input, positive: {document_prompt}{first['positive']}",
-        f"example of an input, negative 1: {document_prompt}{first['negative_1']}",
+    shown = json.loads((job.folder / "first_inputs.json").read_text(encoding="utf-8"))
+    wanted = {"query": "query: ", "positive": document_prompt, "negative_1": document_prompt}
+    assert {row["column"]: row["shown"] for row in shown} == {name: p + first[name] for name, p in wanted.items()}
+    # A passage is known by its whole text, a query needs not be.
+    assert [row["sha256"] for row in shown] == [
+        None,
+        *(hashlib.sha256(first[name].encode()).hexdigest() for name in ("positive", "negative_1")),
     ]
+    # What is logged cannot be erased: prompts and lengths alone.
+    (told,) = [line for line in lines if line.startswith("the first inputs are in")]
+    assert f"query: 'query: ' and {len(first['query'])} characters" in told
+    assert f"negative 1: '{document_prompt}' and {len(first['negative_1'])} characters" in told
+    assert not any(first[name] in line for name in wanted for line in lines)
 
     read[ELSEWHERE].clear()
     kept = load_encoder(job.spec, job.folder / "kept")  # as the test collection is ranked
@@ -81,10 +91,10 @@ def test_every_input_has_its_prompt(
 def test_long_inputs_are_shown_cut(tmp_path: Path, encoder: Path) -> None:
     exchange = toy_exchange()
     long = exchange._replace(train=exchange.train.with_columns(positive=exchange.train["positive"] + " w1" * 200))
-    shown: list[Event] = []
-    fit(toy_job(tmp_path, encoder, long, max_epochs=1, evaluate_every=6), shown.append)
-    _, positive, _ = [str(event) for event in shown if str(event).startswith("example of an input")]
-    text = positive.removeprefix("example of an input, positive: ")
+    job = toy_job(tmp_path, encoder, long, max_epochs=1, evaluate_every=6)
+    tell_first_inputs(job, long, lambda _: None)
+    _, positive, _ = json.loads((job.folder / "first_inputs.json").read_text(encoding="utf-8"))
+    text = positive["shown"]
     head, more = text.split(" … ")
     whole = f"passage: {long.train['positive'][0]}"
     # Cut between two words, as late as 200 characters allow.

@@ -3,7 +3,6 @@
 The engine calls ``landing_tables``; it reads everything, checks everything, and only then is anything written.
 """
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from tendril_assets.files import file_hash, is_left_by_system
 from tendril_assets.judging.prompts import load_guideline
 from tendril_assets.records import GRADES, TIERS
 from tendril_assets.resources.annotations import read_annotations
+from tendril_assets.resources.delivered import DocumentRow, landed_rows, read_delivered
 from tendril_assets.resources.landing import (
     Faults,
     find,
@@ -187,7 +187,7 @@ def _catalogs(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def _documents(folder: Path, known_projects: set[str], hash_of: Callable[[Path], str]) -> dict[str, pl.DataFrame]:
-    rows: list[tuple[str, str, str, str, int, bool]] = []
+    rows: list[DocumentRow] = []
     root = folder / "documents"
     for project_folder in _visible(root) if root.is_dir() else []:
         if not project_folder.is_dir():
@@ -232,32 +232,11 @@ def _visible(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if not is_left_by_system(p.name))
 
 
-def _delivered(
-    folder: Path, known_projects: set[str]
-) -> tuple[pl.DataFrame, list[tuple[str, str, str, str, int, bool]]]:
+def _delivered(folder: Path, known_projects: set[str]) -> tuple[pl.DataFrame, list[DocumentRow]]:
     path = find_optional(folder, "passages", ("jsonl", "parquet"))
     if path is None:
         return TABLES["delivered_passages"].empty(), []
-    read = read_table(
-        path,
-        TABLES["delivered_passages"],
-        known={"project": (known_projects, "project of projects")},
-        skip={"position"},
-    )
-    before_first = read.filter(pl.col("page") < 1)
-    if before_first.height:
-        project, document = before_first.select("project", "document").row(0)
-        raise LandingError(f"{path}: {project}/{document} has page {before_first['page'][0]}; pages count from 1")
-    frame = read.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).over("project", "document").alias("position"))
-    documents: list[tuple[str, str, str, str, int, bool]] = []
-    for (project, document), part in frame.group_by("project", "document", maintain_order=True):
-        digest, size = hashlib.sha256(), 0
-        for page, text in part.select("page", "text").iter_rows():
-            piece = text.encode()
-            digest.update(f"{page}:{len(piece)}:".encode() + piece)
-            size += len(piece)
-        documents.append((str(project), str(document), str(path.resolve()), digest.hexdigest(), size, True))
-    return frame.select(list(TABLES["delivered_passages"].schema)), documents
+    return landed_rows(read_delivered(path, known_projects), path)
 
 
 def _test_collection(folder: Path, spec: CollectionSpec) -> dict[str, pl.DataFrame]:

@@ -1,0 +1,23 @@
+-- Grain: one row per system, level and measure: the table of results. A figure is stale, and the column of that name says
+-- why, where the weights that were ranked were trained on passages removed since, or where they are not the ones kept now.
+-- Inputs: system_scores, trained_models, trained_passages, erased_ids.
+WITH named AS (
+    SELECT weights_sha256, passage_id, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
+), gone AS (
+    SELECT named.weights_sha256, count(DISTINCT named.passage_id) AS passages, min(erased_ids.since) AS since
+    FROM named JOIN erased_ids ON erased_ids.id = named.id
+    GROUP BY named.weights_sha256
+)
+SELECT
+    system_scores.*,
+    CASE
+        WHEN gone.passages IS NOT NULL THEN
+            'trained on ' || gone.passages || CASE gone.passages WHEN 1 THEN ' passage' ELSE ' passages' END
+            || ' removed since ' || strftime(gone.since, '%Y-%m-%d') || '; train it again'
+        WHEN trained_models.weights_sha256 <> system_scores.weights THEN
+            'ranked with other weights than those kept now; rank it again'
+    END AS stale
+FROM system_scores
+LEFT JOIN trained_models ON trained_models.model || '_tuned' = system_scores.system
+LEFT JOIN gone ON gone.weights_sha256 = system_scores.weights
+ORDER BY system_scores.measure, system_scores.level <> 'all', system_scores.level, system_scores.value DESC, system_scores.system

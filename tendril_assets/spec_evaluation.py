@@ -1,0 +1,83 @@
+"""How the test collection is ranked and measured: part of a collection's specification."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tendril_assets.spec_base import Part, field_error
+
+Language = Literal["none", "german", "russian", "english"]
+
+_MEASURE = re.compile(r"(ndcg|recall|mrr|p|judged)@([1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure and its cutoff: ``ndcg@10`` is ``Measure("ndcg", 10)``."""
+
+    kind: str
+    cutoff: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}@{self.cutoff}"
+
+
+def parse_measure(name: str) -> Measure:
+    """``ndcg@10`` and the like: ndcg, recall, mrr, p or judged, at a cutoff of 1 to 999,999.
+
+    Raises ValueError for any other name.
+    """
+    match = _MEASURE.fullmatch(name)
+    if match is None:
+        raise ValueError(f"unknown measure {name!r}: write ndcg@k, recall@k, mrr@k, p@k or judged@k with k >= 1")
+    return Measure(match[1], int(match[2]))
+
+
+class Bm25Spec(Part):
+    """BM25's parameters and its tokens; ``evaluation.bm25`` states formula and tokeniser."""
+
+    k1: float = Field(1.5, ge=0, allow_inf_nan=False)
+    b: float = Field(0.75, ge=0, le=1)
+    stemmer: Language = Field("none", description="Snowball stemmer; needs the package PyStemmer")
+    stop_words: Language = Field("none", description="list of bm25s, taken out before stemming")
+    min_token_length: int = Field(1, ge=1, description="shorter tokens are dropped; bm25s itself has 2")
+
+
+class EvaluationSpec(Part):
+    """``scope`` group: a query ranks its own group's passages; collection: the whole corpus.
+
+    The first of ``measures`` is the headline. ``depth`` is above every cutoff, so that no measure looks at a ranking that
+    ends before it, and a tie across the cut is seen.
+    """
+
+    scope: Literal["group", "collection"] = "group"
+    depth: int = Field(1000, ge=2)
+    measures: tuple[str, ...] = Field(
+        ("ndcg@10", "recall@10", "recall@100", "mrr@10", "p@10", "judged@10"), min_length=1
+    )
+    resamples: int = Field(10_000, ge=100)
+    confidence: float = Field(0.95, gt=0, lt=1)
+    bm25: Bm25Spec = Bm25Spec()
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """The measures' cutoffs, each once, from the smallest."""
+        return sorted({parse_measure(name).cutoff for name in self.measures})
+
+    @model_validator(mode="after")
+    def _measures_can_be_taken(self) -> "EvaluationSpec":
+        """Here, for a misspelt measure would otherwise be found when everything is judged, trained and ranked."""
+        for place, name in enumerate(self.measures):
+            try:
+                parse_measure(name)
+            except ValueError as error:
+                raise field_error(("measures", place), str(error)) from error
+            if name in self.measures[:place]:
+                raise field_error(("measures", place), f"{name} is there twice")
+        if self.depth <= self.cutoffs[-1]:
+            told = f"{self.depth} is not above the largest cutoff of the measures, {self.cutoffs[-1]}"
+            raise field_error(("depth",), told)
+        return self

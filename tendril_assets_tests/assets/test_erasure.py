@@ -1,0 +1,201 @@
+"""The erasing step: when it works and when it costs nothing, what it notes, and what it says where it cannot."""
+
+import hashlib
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from tendril_assets.assets.erasure import erasure_assets
+from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.tables import TABLES
+from tendril_assets_tests.assets.toy_judging import spec
+
+KEY = "k" * 40
+HASHER = KeyedHasher(KEY.encode())
+GROUP, OTHER = HASHER.group("one"), HASHER.group("two")
+DOCUMENT = HASHER.document("one", "a.pdf")
+
+
+class Step:
+    """A warehouse as it is after the corpus stage, and the erasing step over it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.warehouse = Warehouse(database=str(root / "warehouse.duckdb"), snapshot=str(root / "snapshot.duckdb"))
+        self.put(
+            corpus=[("p-two", "Holz.", OTHER, "d-two", 1)],
+            documents=[("two", "b.pdf", "/b.pdf", "sha", 1, False)],
+            removals=[],
+            removed_passages=[],
+            candidates=[("q", "p-one", GROUP, "k-one"), ("q", "p-two", OTHER, "k-two")],
+            request_passages=[("k-one", "p-one", DOCUMENT, GROUP), ("k-two", "p-two", "d-two", OTHER)],
+            qrels=[("q", "p-one", GROUP, 2), ("q", "p-two", OTHER, 0)],
+        )
+
+    def put(self, **tables: list[tuple[Any, ...]]) -> None:
+        self.warehouse.replace("toy", {name: TABLES[name].frame(rows) for name, rows in tables.items()}, "test")
+
+    def remove(self, *entries: tuple[str, str]) -> None:
+        self.put(removals=[(kind, i, "Begehren", date(2026, 5, 1)) for kind, i in entries])
+
+    def run(self) -> tuple[bool, dict[str, dg.AssetCheckEvaluation], list[str]]:
+        """Success, checks, and what was logged or raised."""
+        stage = erasure_assets(spec())
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = dg.materialize(
+                [*stage.assets, *stage.checks],
+                resources={
+                    "warehouse": self.warehouse,
+                    "artifacts": Artifacts(root=str(self.root / "artifacts")),
+                },
+                instance=instance,
+                raise_on_error=False,
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            )
+            records = instance.all_logs(result.run_id)
+        said = [record.user_message for record in records]
+        for event in result.get_step_failure_events():
+            error = event.step_failure_data.error
+            while error is not None:
+                said.append(error.message)
+                error = error.cause
+        return result.success, {e.check_name: e for e in result.get_asset_check_evaluations()}, said
+
+    def ids(self) -> dict[str, str]:
+        return dict(self.warehouse.load("toy", "erased_ids").select("id", "entry").iter_rows())
+
+    def digest(self) -> str:
+        return hashlib.sha256(Path(self.warehouse.database).read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step:
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    monkeypatch.setenv("TENDRIL_LANDING", str(tmp_path / "landing"))
+    monkeypatch.setenv("TENDRIL_HASH_KEY", KEY)
+    return Step(tmp_path)
+
+
+def test_without_removals_nothing_is_erased_noted_or_written_anew(step: Step) -> None:
+    ok, checks, _ = step.run()
+    assert ok
+    assert checks["nothing_erased_is_left"].passed
+    assert step.ids() == {}
+    assert step.warehouse.load("toy", "erasures").is_empty()
+    assert step.warehouse.meta_get("toy", "erased_ids") is None
+    inode, before = Path(step.warehouse.database).stat().st_ino, step.digest()
+    assert step.run()[0]
+    assert Path(step.warehouse.database).stat().st_ino == inode
+    assert step.digest() == before, "a run in which nothing changed writes no byte"
+
+
+def test_what_is_new_on_the_list_is_erased_once(step: Step) -> None:
+    step.run()
+    step.remove(("document", "one/a.pdf"))
+    ok, checks, _ = step.run()
+    assert ok
+    assert checks["nothing_erased_is_left"].passed
+    # The passage is known from the requests alone: nothing lists it.
+    assert step.ids() == {DOCUMENT: "one/a.pdf", "p-one": "one/a.pdf"}
+    for table in ("candidates", "request_passages", "qrels"):
+        assert step.warehouse.load("toy", table)["passage_id"].to_list() == ["p-two"], table
+    told = {tuple(row[1:]) for row in step.warehouse.load("toy", "erasures").iter_rows()}
+    assert told == {("warehouse", "qrels", 1), ("warehouse", "candidates", 1), ("warehouse", "request_passages", 1),
+                    ("warehouse", "file", 1)}  # fmt: skip
+    since = step.warehouse.load("toy", "erased_ids")["since"]
+    before = step.digest()
+    assert step.run()[0]
+    assert step.digest() == before
+    # A further entry is erased in its turn; of the first one everything stays as it was told.
+    step.remove(("document", "one/a.pdf"), ("project", "three"))
+    assert step.run()[0]
+    assert set(step.ids()) == {DOCUMENT, "p-one", HASHER.group("three")}
+    first = step.warehouse.load("toy", "erased_ids").sort("since")["since"].to_list()[:2]
+    assert first == since.to_list()
+
+
+def test_an_entry_taken_off_the_list_is_forgotten_and_costs_no_rewrite(step: Step) -> None:
+    step.remove(("project", "one"), ("project", "three"))
+    step.run()
+    assert set(step.ids()) == {GROUP, "p-one", HASHER.group("three")}
+    inode = Path(step.warehouse.database).stat().st_ino
+    step.remove(("project", "three"))
+    assert step.run()[0]
+    assert set(step.ids()) == {HASHER.group("three")}
+    assert Path(step.warehouse.database).stat().st_ino == inode
+    # On it again, it is erased again: what came back in between goes.
+    step.put(qrels=[("q", "p-one", GROUP, 2)])
+    step.remove(("project", "one"), ("project", "three"))
+    assert step.run()[0]
+    assert step.warehouse.load("toy", "qrels").is_empty()
+
+
+def test_a_part_that_fails_is_named_keeps_no_other_from_its_work_and_is_done_in_the_next_run(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step.remove(("project", "one"))
+    with monkeypatch.context() as patch:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise ExportInvariantError("0.1.0 was changed by hand")
+
+        patch.setattr("tendril_assets.assets.erasure.withdraw", refuse)
+        ok, _, said = step.run()
+    assert not ok
+    told = "\n".join(said)
+    assert "ErasureIncomplete" in told
+    assert "releases: 0.1.0 was changed by hand" in told
+    assert "run again" in told
+    assert step.warehouse.load("toy", "qrels")["passage_id"].to_list() == ["p-two"]
+    assert step.warehouse.meta_get("toy", "erased_ids") is None
+    assert step.run()[0]
+    assert step.warehouse.meta_get("toy", "erased_ids") is not None
+
+
+def test_replies_that_could_not_be_erased_can_still_be_found(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    step.remove(("project", "one"))
+    with monkeypatch.context() as patch:
+
+        def refuse(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr("tendril_assets.resources.erasing.erase_replies", refuse)
+        ok, _, said = step.run()
+    assert not ok
+    assert "No space left on device" in "\n".join(said)
+    assert set(step.warehouse.load("toy", "request_passages")["request_key"]) == {"k-one", "k-two"}
+    assert step.run()[0]
+    assert set(step.warehouse.load("toy", "request_passages")["request_key"]) == {"k-two"}
+
+
+def test_a_row_that_comes_back_turns_the_check_red(step: Step) -> None:
+    step.remove(("project", "one"))
+    step.run()
+    step.put(qrels=[("q", "p-one", GROUP, 2)])
+    ok, checks, _ = step.run()
+    found = checks["nothing_erased_is_left"]
+    assert not ok
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.ERROR
+    assert found.metadata["entries"].value == ["qrels.group_id: 1 rows", "qrels.passage_id: 1 rows"]
+
+
+def test_ids_in_the_landed_test_collection_are_a_warning(step: Step) -> None:
+    step.put(test_corpus=[("t", "Text", GROUP, None, 1)], group_scores=[("bm25", GROUP, "all", "ndcg@10", 1.0, 1)])
+    step.remove(("project", "one"))
+    ok, checks, _ = step.run()
+    found = checks["nothing_erased_is_left"]
+    assert ok
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.WARN
+    assert (
+        "test_corpus: the test collection in the landing folder holds 1 of the ids"
+        in found.metadata["entries"].value[0]
+    )
+    assert step.warehouse.load("toy", "group_scores").height == 1

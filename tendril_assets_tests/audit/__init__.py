@@ -1,0 +1,1 @@
+"""Tests of the search for what is left of a text or an id."""

@@ -1,0 +1,159 @@
+"""Which figures each picture shows, in what order, and what it says of those it leaves out."""
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+from datetime import date
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+from tendril_assets.release import pictures, results_pictures
+from tendril_assets.release.images import markdown_image
+from tendril_assets.release.pictures import Picture
+from tendril_assets_tests.release import toy
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(picture: Picture | None) -> list[str]:
+    """Every text of the wide drawing; the narrow one must say the same words."""
+    assert picture is not None
+    wide, narrow = (
+        [e.text or "" for e in ET.fromstring(one).iter(f"{SVG}text")] for one in (picture.wide, picture.narrow)
+    )
+    assert {t for t in wide if not re.fullmatch(r"[−\d.,]+", t)} == {
+        t for t in narrow if not re.fullmatch(r"[−\d.,]+", t)
+    }
+    return wide
+
+
+def rects(svg: str) -> list[tuple[str, float]]:
+    """Class and width of every rectangle."""
+    return [(e.attrib["class"], float(e.attrib["width"])) for e in ET.fromstring(svg).iter(f"{SVG}rect")]
+
+
+POSITIVES = pl.DataFrame(
+    [
+        ("Food", "area_of_action", 100, 10, 4, 0.1),
+        ("Furniture", "area_of_action", 200, 40, 10, 0.2),
+        ("Food", "criterion", 50, 0, 0, 0.0),
+    ],
+    schema=["catalog", "level", "judgments", "positives", "fully_relevant", "positive_share"],
+    orient="row",
+)
+
+
+def test_positives_are_in_blocks_per_level_the_largest_share_first() -> None:
+    picture = pictures.positives(POSITIVES)
+    assert texts(picture) == [
+        *("1 partially relevant", "2 relevant", "Area of action"),
+        *("Furniture", "20\u00a0%  (40 of 200)", "Food", "10\u00a0%  (10 of 100)"),
+        *("Criterion", "Food", "0\u00a0%  (0 of 50)"),
+    ]
+    parts = [(css, width) for css, width in rects(picture.wide) if css.endswith(" part")]
+    # Furniture: 30 of 200 are grade 1 and 10 grade 2; Food: 6 and 4 of 100; a catalog without positives draws no part.
+    assert [css for css, _ in parts] == ["c-grade1 part", "c-grade2 part"] * 2
+    unit = parts[0][1] / 0.15
+    assert [width / unit for _, width in parts] == pytest.approx([0.15, 0.05, 0.06, 0.04], abs=0.001)
+
+
+def days(n: int, models: tuple[str, ...] = ("maker/judge", "maker/writer")) -> pl.DataFrame:
+    rows = [
+        (
+            date.fromordinal(date(2026, 10, 1).toordinal() + i),
+            model,
+            Decimal("0.50") / (k + 1),
+            10,
+            int(i == 0 and k == 0),
+        )
+        for i in range(n)
+        for k, model in enumerate(models)
+    ]
+    names = ["day", "model", "known_cost", "calls", "unknown_costs"]
+    return pl.DataFrame(rows, schema=names, orient="row").with_columns(pl.col("known_cost").cast(pl.Decimal(18, 9)))
+
+
+def test_cost_by_day_adds_up_and_counts_the_unknown_apart() -> None:
+    picture = pictures.costs_over_time(days(2))
+    assert picture.caption == "Known cost by day (UTC) and model"
+    # 0.50 of the judge and 0.25 of the writer a day, 20 calls; one answer of the first day has no known cost.
+    assert texts(picture)[-4:] == [
+        "2026-10-01",
+        "USD 0.7500, 20 calls, 1 unknown",
+        "2026-10-02",
+        "USD 0.7500, 20 calls",
+    ]
+
+
+def test_more_days_than_a_month_are_drawn_by_month() -> None:
+    picture = pictures.costs_over_time(days(40))
+    assert picture.caption == "Known cost by month and model"
+    # 31 days of October and 9 of November at 0.75.
+    assert [t for t in texts(picture) if "USD" in t] == ["USD 23.25, 620 calls, 1 unknown", "USD 6.75, 180 calls"]
+
+
+def test_more_models_than_colours_are_drawn_together() -> None:
+    models = tuple(f"maker/judge-{i}" for i in range(8))
+    picture = pictures.costs_over_time(days(1, models))
+    legend = texts(picture)[: len(pictures._PARTS)]
+    assert legend == [*models[:5], "3 others"]
+    widths = [width for css, width in rects(picture.wide) if css.endswith(" part")]
+    assert widths[-1] / widths[0] == pytest.approx((1 / 6 + 1 / 7 + 1 / 8), abs=0.01)
+
+
+def test_agreement_stands_in_blocks_of_raters_scale_and_statistic() -> None:
+    found = texts(pictures.judge_agreement(toy.tables()["judge_agreement"], 0.95))
+    heads = [t for t in found if ":" in t]
+    assert heads == [
+        "Judge, 0/1/2: Cohen's κ",
+        "Annotators, 0/1/2: Krippendorff's α",
+        "Judge, relevant or not: Cohen's κ",
+        "Annotators, relevant or not: Krippendorff's α",
+    ]
+    assert "agreement; 0 is chance, 1 is perfect" in found
+
+
+def test_a_block_per_catalog_with_the_systems_asked_for() -> None:
+    scores = toy.tables()["catalog_scores"]
+    found = texts(results_pictures.catalogs(scores, ["mini_tuned", "bm25"], "ndcg@10", 0.95))
+    assert [t for t in found if t.endswith("rankings")] == [f"Catalog_{n}, 60 rankings" for n in range(5)]
+    assert found.count("mini, fine-tuned") == found.count("BM25") == 5
+    assert "mini, base" not in found
+    assert results_pictures.catalogs(scores, ["mini_tuned"], "recall@10", 0.95) is None
+
+
+def test_catalog_differences_are_against_the_own_base() -> None:
+    comparisons = toy.tables()["catalog_comparisons"]
+    other = comparisons.with_columns(baseline=pl.lit("bm25"), difference=pl.lit(0.9))
+    found = texts(results_pictures.catalog_differences(pl.concat([comparisons, other]), "ndcg@10", 0.95))
+    assert found.count("mini, fine-tuned − base") == 1
+    assert sum(t.startswith("Catalog_") for t in found) == 5
+    assert not any(t.startswith("+0.900") for t in found)
+
+
+def test_an_image_in_markdown_is_a_whole_picture_under_its_caption() -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><rect class="c-blue"/></svg>'
+    told = markdown_image(Picture("snake_case [95 %]\nof *all*", svg, svg))
+    caption, image = told.split("\n\n")
+    assert caption == r"snake\_case \[95 %\] of \*all\*"
+    address = re.fullmatch(r"!\[.*\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", image)
+    root = ET.fromstring(base64.b64decode(address[1]))
+    style = root.find(f"{SVG}style").text
+    assert ".c-blue" in style
+    assert "prefers-color-scheme: dark" in style
+    assert root.find(f"{SVG}rect") is not None
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda: pictures.positives(POSITIVES.clear()),
+        lambda: pictures.costs_over_time(days(1).clear()),
+        lambda: results_pictures.catalogs(toy.TABLES["catalog_scores"].empty(), ["bm25"], "ndcg@10", 0.95),
+        lambda: results_pictures.catalog_differences(toy.TABLES["catalog_comparisons"].empty(), "ndcg@10", 0.95),
+    ],
+)
+def test_nothing_is_drawn_of_nothing(drawn) -> None:
+    assert drawn() is None

@@ -1,0 +1,93 @@
+"""The tenders graph over a small landing folder as a code location of its own, for runs in other processes.
+
+``python -m tendril_assets_tests.removal.location JOB`` is ``tendril run JOB`` on it. Everything is the product's own;
+the specification is the sandbox's with fewer projects and the release's version from the environment. The job
+``tenders_training_files`` has a model besides, and makes what is handed to its training: training itself has tests of its own.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import dagster as dg
+
+import tendril_assets.definitions
+from tendril_assets.assets.examples import examples_assets
+from tendril_assets.assets.landing import landing_assets
+from tendril_assets.components.retrieval_collection import STAGES, collection_jobs
+from tendril_assets.defs import collection_spec
+from tendril_assets.defs.tenders.sources import landing_tables
+from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+
+COLLECTION = "tenders"
+# Set to the name of a function of the erasing step: the process is killed in the place of its first call.
+KILLED_IN = "TENDRIL_TEST_KILLED_IN"
+VERSION = "TENDRIL_TEST_VERSION"
+TRAINING_FILES = "tenders_training_files"
+
+
+def spec(**changes: object) -> CollectionSpec:
+    given = collection_spec(COLLECTION, "sandbox").model_dump(mode="json", exclude={"profiles"})
+    given["sampling"] = {"n_projects": 12, "min_projects_per_area": 0}
+    given["judge"] |= {"llm": {"model": "toy/judge", "max_tokens": 512, "providers": ["stub"]}, "drift": None}
+    given["judge"]["calibration"] |= {
+        "models": ["toy/judge"],
+        "efforts": [None],
+        "guidelines": ["de_short"],
+        "acceptance": None,
+    }
+    given["queries"]["summary"] = {"model": "toy/writer", "max_tokens": 200}
+    given["training"] |= {"n_negatives": 1, "same_document_negatives": 1}
+    given["splits"] |= {"validation_share": 0.3, "min_validation_groups": 1}
+    given["models"] = {}
+    given["release"]["version"] = os.environ.get(VERSION, "0.1.0")
+    return CollectionSpec.model_validate(given | changes)
+
+
+@dg.definitions
+def location() -> dg.Definitions:
+    chosen = spec()
+    stages = [landing_assets(chosen, landing_tables), *(stage(chosen) for stage in STAGES)]
+    return dg.Definitions(
+        assets=[asset for stage in stages for asset in stage.assets],
+        asset_checks=[check for stage in stages for check in stage.checks],
+        resources=tendril_assets.definitions.resources(Settings.from_env()),
+        jobs=list(collection_jobs(chosen)),
+    )
+
+
+@dg.definitions
+def training_files() -> dg.Definitions:
+    encoder = {"base": "/nowhere", "dimensions": 8, "max_length": 32, "batch": 4, "licence": "MIT"}
+    examples = examples_assets(spec(models={"tiny": encoder}))
+    return dg.Definitions(
+        assets=examples.assets,
+        resources=tendril_assets.definitions.resources(Settings.from_env()),
+        jobs=[dg.define_asset_job(TRAINING_FILES, selection=[dg.AssetKey([COLLECTION, "training_examples"])])],
+    )
+
+
+def _kill_in(name: str) -> None:
+    """SIGKILL in the place of a call of ``name``, ``module:function`` or ``module:Class.method``."""
+    module, _, path = name.partition(":")
+    owner = sys.modules[module]
+    *classes, function = path.split(".")
+    for one in classes:
+        owner = getattr(owner, one)
+    setattr(owner, function, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def main() -> None:
+    from tendril_assets.cli import main as command
+
+    if name := os.environ.get(KILLED_IN):
+        _kill_in(name)
+    tendril_assets.definitions.definitions = training_files if sys.argv[1] == TRAINING_FILES else location
+    command(["run", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path.cwd()))
+    main()

@@ -1,0 +1,350 @@
+"""``tendril publish`` over a finished toy home and a hub on 127.0.0.1: what it tells, sends and refuses."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from tendril_assets import cli_publish
+from tendril_assets.assets import release as stage
+from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.release import model_inputs, release_inputs
+from tendril_assets.assets.release_checks import red_checks
+from tendril_assets.cli import main
+from tendril_assets.errors import DatabaseLocked, TendrilError
+from tendril_assets.judging.systems import declared_system
+from tendril_assets.release.manifest import read_manifest
+from tendril_assets.release.model_folder import write_model
+from tendril_assets.release.publish import write_release
+from tendril_assets.release.weights import read_weights_folder
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.settings import Settings
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+from tendril_assets.training.job import data_hash
+from tendril_assets_tests.release import outgoing_toy, toy, toy_models
+from tendril_assets_tests.release.test_publish import unchecked
+from tendril_assets_tests.resources.hub_server import TOKEN
+from tendril_assets_tests.resources.hub_server import Hub as Server
+from tendril_assets_tests.resources.test_hub import client, published, tree_of
+from tendril_assets_tests.training.toy import toy_exchange
+
+KEY = "a secret that is long enough for identifiers"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as made:
+        yield made
+
+
+def resources(home: Path) -> tuple[Warehouse, Artifacts]:
+    warehouse = Warehouse(database=str(home / "warehouse.duckdb"), snapshot=str(home / "snapshot.duckdb"), wait_s=10)
+    return warehouse, Artifacts(root=str(home / "artifacts"))
+
+
+def settings(home: Path) -> Settings:
+    landing = str(home.parent / "landing")
+    return Settings.from_env(
+        {"TENDRIL_HOME": str(home), "TENDRIL_LANDING": landing, "TENDRIL_HASH_KEY": KEY, "TENDRIL_WORKERS": "1"}
+    )
+
+
+def trained(home: Path, **changes) -> pl.DataFrame:
+    """A finished training: kept weights, hand-over files, and the row that knows both."""
+    _, artifacts = resources(home)
+    exchange = toy_exchange()
+    for part, path in exchange_files(toy.spec(), artifacts).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        getattr(exchange, part).write_parquet(path)
+    kept = toy_models.weights_folder(artifacts.folder("toy", "models", "mini") / "kept")
+    row = toy.trained_model(path=str(kept), data_hash=data_hash(exchange)) | changes
+    return TABLES["trained_models"].frame([row])
+
+
+def write_cards(home: Path, spec: CollectionSpec) -> None:
+    inputs = model_inputs(*resources(home), spec, settings(home))
+    kept = read_weights_folder(Path(inputs.trained["path"][0]))
+    write_model(settings(home).release / "toy" / "models", "mini", inputs, kept)
+
+
+def change(home: Path, **tables: pl.DataFrame) -> None:
+    resources(home)[0].replace("toy", tables, "test")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_checks() -> Iterator[None]:
+    """Without the blocking checks of the graph, which take seconds and are looked at once; the others stay."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "red_checks", lambda *_: [])
+        yield
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of one's own (no sandbox) with a finished release and model."""
+    home = tmp_path_factory.mktemp("finished") / "home"
+    home.mkdir()
+    tables = {name: frame for name, frame in toy.tables().items() if name != "releases"}
+    change(home, **(tables | {"trained_models": trained(home)}))
+    warehouse, artifacts = resources(home)
+    artifacts.write_frame("toy", "judge_in_use", pl.DataFrame({"system": [declared_system(toy.spec().judge).name]}))
+    spec, made = outgoing_toy.spec(), settings(home)
+    write_release(made.release / "toy", release_inputs(warehouse, artifacts, spec, made), unchecked)
+    write_cards(home, spec)
+    return home
+
+
+@pytest.fixture
+def home(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Path:
+    """A copy of it, and a token for the hub."""
+    from huggingface_hub import constants
+
+    home = Path(shutil.copytree(finished, tmp_path / "home"))
+    for name in ("TENDRIL_PROFILE", "GHEIM_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TENDRIL_HOME", str(home))
+    monkeypatch.setenv("TENDRIL_LANDING", str(tmp_path / "landing"))
+    monkeypatch.setenv("TENDRIL_HASH_KEY", KEY)
+    monkeypatch.setenv("TENDRIL_WORKERS", "1")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(cli_publish, "collection_spec", lambda *_: outgoing_toy.spec())
+    return home
+
+
+def run(*options: str, code: int = 0) -> str:
+    """What is printed; ``collection`` is never looked up."""
+    result = result_of(*options)
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def result_of(*options: str) -> Result:
+    return CliRunner().invoke(main, ["publish", *options], catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def one_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rich keeps the stream it was made with; the runner gives another one each time."""
+    from rich.console import Console
+
+    from tendril_assets import cli
+
+    for module in (cli, cli_publish):
+        monkeypatch.setattr(module, "console", Console(highlight=False, soft_wrap=True, width=300))
+
+
+def test_a_dry_run_tells_everything_and_changes_nothing(home: Path, server: Server) -> None:
+    before = {p: p.stat().st_mtime_ns for p in home.rglob("*") if p.is_file() and "release" in p.parts}
+    text = run()
+    folder = home / "release" / "toy" / "1.0.0"
+    assert f"dataset {server.url}/datasets/Maker/toy-train" in text
+    assert f"folder {folder}" in text
+    assert "hub not there, or not to be seen with this token: it is made, private until all is there" in text
+    assert "visibility public access gated: granted by itself once the conditions are accepted" in text
+    assert "tag v1.0.0, to be set last" in text
+    assert "never sent artifacts/, release/toy/models/, warehouse.duckdb" in text
+    for name, sha256 in read_manifest(folder)["files"].items():
+        assert f"+ new {name} {(folder / name).stat().st_size:,} {sha256}" in text
+    assert "+ new manifest.json" in text
+    assert text.endswith("Nothing was sent. Add --yes to send it.")
+    assert {r.method for r in server.asked} == {"GET"}
+    assert server.repos == {}
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+
+
+def test_yes_sends_it_and_again_is_nothing(home: Path, server: Server) -> None:
+    text = run("--yes")
+    assert f"published {server.url}/datasets/Maker/toy-train/tree/v1.0.0" in text
+    assert published(server, "v1.0.0") == tree_of(home / "release" / "toy" / "1.0.0")
+    text = run("--yes")
+    assert "tag v1.0.0, there, with this content: only settings are looked after" in text
+    assert "the token may write" in text
+    assert len(server.repo("Maker/toy-train").history()) == 2
+    assert TOKEN not in text
+    assert KEY not in text
+
+
+def test_for_machines(home: Path, server: Server) -> None:
+    [told] = json.loads(result_of("--json").stdout)
+    assert (told["repository"], told["tag"], told["sent"], told["refused"]) == ("Maker/toy-train", "v1.0.0", None, [])
+    assert told["hub"] == {
+        "exists": False,
+        "commit": None,
+        "private": None,
+        "gate": None,
+        "tags": {},
+        "may_write": None,
+    }
+    assert {f["what"] for f in told["files"]} == {"new"}
+    [told] = json.loads(result_of("--json", "--yes", "--private", "--gate", "manual").stdout)
+    repo = server.repo("Maker/toy-train")
+    assert (repo.private, repo.gate) == (True, "manual")
+    assert told["sent"]["commit"] == repo.tags["v1.0.0"]
+
+
+def test_models(home: Path, server: Server) -> None:
+    text = run("--models", "--yes")
+    assert published(server, "v1.0.0", "model", "Maker/Toy-mini") == tree_of(home / "release/toy/models/Toy-mini")
+    assert "access open to everybody who sees the repository" in text
+    assert "never sent artifacts/, release/toy/1.0.0/, warehouse.duckdb" in text
+    assert list(server.repos) == [("model", "Maker/Toy-mini")]
+    assert run("--model", "mini") != ""
+    assert "there is no model maxi; there are: mini" in run("--model", "maxi", code=1)
+
+
+def test_a_model_whose_folder_is_not_what_would_be_written(home: Path, server: Server) -> None:
+    card = home / "release/toy/models/Toy-mini/README.md"
+    card.write_text(card.read_text() + "\nBest model ever.\n")
+    text = run("--models", "--yes", code=1)
+    assert (
+        "refused the folder is not what would be written now (README.md differs): materialise toy/model_cards" in text
+    )
+    assert "PublishRefused: model Maker/Toy-mini v1.0.0 is not published" in text
+    change(home, trained_models=trained(home, data_hash="f" * 64))
+    assert "it was trained on data ffffffffffffffff" in run("--models", code=1)
+    change(home, trained_models=TABLES["trained_models"].empty())
+    assert "mini is not trained: materialise toy/trained_models" in run("--models", code=1)
+    assert server.repos == {}
+
+
+def test_a_licence_text_that_must_go_along_and_is_missing(home: Path, server: Server, monkeypatch) -> None:
+    spec = outgoing_toy.spec()
+    entry = spec.models["mini"].model_dump(mode="json") | {"licence": "MIT"}
+    changed = spec.model_copy(update={"models": {"mini": type(spec.models["mini"]).model_validate(entry)}})
+    monkeypatch.setattr(cli_publish, "collection_spec", lambda *_: changed)
+    write_cards(home, changed)
+    assert "refused the text of MIT is missing: put it" in run("--models", code=1)
+
+
+def test_red_checks_are_repeated(home: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the graph, by name: grades that are no longer as they were judged."""
+    monkeypatch.setattr(stage, "red_checks", red_checks)
+    graded = toy.tables()["judgments"].with_columns(pl.lit(0, pl.Int8).alias("grade"))
+    change(home, judgments=graded)
+    text = run("--yes", code=1)
+    assert "refused a check is red:" in text
+    assert "blocking_check: " in text
+    assert server.repos == {}
+
+
+def test_a_removed_passage_in_the_corpus_is_a_red_check(home: Path, server: Server) -> None:
+    entry = [("passage", toy.passage(1, 1, 1), "asked for", date(2026, 11, 30))]
+    change(home, removals=TABLES["removals"].frame(entry))
+    text = run("--yes", code=1)
+    assert f"removed_passage: {toy.passage(1, 1, 1)}" in text
+    assert server.repos == {}
+
+
+def test_personal_data_in_the_corpus_is_a_red_check(home: Path, server: Server) -> None:
+    corpus = toy.tables()["corpus"]
+    text = (
+        pl.when(pl.col("passage_id") == toy.passage(1, 1, 1))
+        .then(pl.lit("Fragen an anna.muster@bsp.ch"))
+        .otherwise("text")
+    )
+    change(home, corpus=corpus.with_columns(text.alias("text")))
+    told = run(code=1)
+    assert "a check is red:" in told
+    assert "personal_data_" in told
+    assert "anna.muster" not in told
+
+
+def test_tables_that_moved_on_cannot_be_checked_for_an_old_release(home: Path, server: Server) -> None:
+    queries = toy.tables()["queries"]
+    other = pl.when(pl.col("query_id") == toy.query(0)).then(pl.lit("Eine andere Frage")).otherwise("text")
+    change(home, queries=queries.with_columns(other.alias("text")))
+    assert "refused the tables hold other rows than" in run("--yes", code=1)
+    assert server.repos == {}
+
+
+def test_another_secret_than_the_release_s(home: Path, server: Server, monkeypatch) -> None:
+    monkeypatch.setenv("TENDRIL_HASH_KEY", "another secret that is long enough, too")
+    assert "refused a check is red: " in run("--yes", code=1)
+    monkeypatch.delenv("TENDRIL_HASH_KEY")
+    assert "TENDRIL_HASH_KEY is not set" in run("--yes", code=1)
+    assert server.repos == {}
+
+
+def test_the_sandbox_is_refused_by_its_settings_too(home: Path, server: Server, monkeypatch) -> None:
+    monkeypatch.setenv("TENDRIL_PROFILE", "sandbox")
+    for option in ("--yes", "--models"):
+        text = run(option, code=1)
+        assert "refused sandbox: the settings are those of the sample" in text
+    assert server.repos == {}
+
+
+def test_without_a_token_nothing_is_sent_and_a_dry_run_says_what_it_can(
+    home: Path, server: Server, monkeypatch
+) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(cli_publish, "stored_token", lambda: None)
+    monkeypatch.setattr("tendril_assets.resources.hub.stored_token", lambda: None)
+    assert "it is made, private until all is there" in run()
+    assert "SettingsError: there is no token for the hub" in run("--yes", code=1)
+    assert all(r.authorization is None for r in server.asked)
+
+
+def test_a_hub_that_cannot_be_asked(home: Path, server: Server, monkeypatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    server.add("Maker/toy-train", {})
+    text = run()
+    assert "hub not asked: look at dataset Maker/toy-train: the hub answered 401" in text
+    assert "? unknown README.md" in text
+    text = run("--yes", code=1)
+    assert "PublishRefused" in text
+    assert "the hub could not be asked" in text
+
+
+def test_offline_is_told(home: Path, monkeypatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert "hub not asked: look at dataset Maker/toy-train" in run()
+
+
+def test_a_warehouse_in_use_is_told_and_nothing_sent(home: Path, server: Server, monkeypatch) -> None:
+    def locked(*_: object) -> None:
+        raise DatabaseLocked("the warehouse is held by process 7", pid=7)
+
+    monkeypatch.setattr("tendril_assets.assets.release.release_inputs", locked)
+    assert "DatabaseLocked: the warehouse is held by process 7" in run("--yes", code=1)
+    assert server.repos == {}
+
+
+def test_no_warehouse_no_publishing(home: Path, server: Server) -> None:
+    (home / "warehouse.duckdb").unlink()
+    for option in ("--yes", "--models"):
+        assert "so no c" in run(option, code=1)
+    assert server.repos == {}
+
+
+def test_tags_of_withdrawn_versions(home: Path, server: Server) -> None:
+    """They go with --yes alone, even where the new version cannot be sent yet."""
+    from tendril_assets.corpus.erasure import Removed
+    from tendril_assets.release.withdrawing import withdraw
+
+    run("--yes")
+    gone = Removed(passages=frozenset({toy.passage(1, 1, 1)}), documents=frozenset(), groups=frozenset())
+    withdraw(home / "release" / "toy", gone, datetime(2026, 11, 30, 12))
+    text = run("--delete-tags", code=1)
+    assert "old tag v1.0.0 still holds 1 removed passage: to be taken off with --yes" in text
+    assert "its commit stays in the history of main" in text
+    assert "refused it was withdrawn on 2026-11-30" in text
+    assert "kept; --delete-tags takes it off" in run("--yes", code=1)
+    assert list(server.repo("Maker/toy-train").tags) == ["v1.0.0"]
+    assert "tag v1.0.0 taken off Maker/toy-train" in run("--yes", "--delete-tags", code=1)
+    assert server.repo("Maker/toy-train").tags == {}
+
+
+def test_reasons_are_errors_of_ours(home: Path) -> None:
+    assert issubclass(cli_publish.PublishRefused, TendrilError)
+    assert client
