@@ -198,9 +198,12 @@ def remove_all(base: Base) -> None:
 
 
 def others(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows that name none of the marked projects, neither by their raw name nor by their id; the rank in the sample aside,
-    in which whoever comes after a removed one moves up."""
-    frame = frame.drop("rank", strict=False)
+    """Rows that name none of the marked projects, neither by their raw name nor by their id.
+
+    Aside from what depends on the others by its nature: the rank in the sample, in which whoever comes after a removed one
+    moves up, and which examples are left out to balance the levels.
+    """
+    frame = frame.drop("rank", "used", "reason", strict=False)
     for column, ids in (("project", set(MARKED)), ("group_id", {HASHER.group(project) for project in MARKED})):
         if column in frame.columns:
             frame = frame.filter(~pl.col(column).is_in(list(ids)).fill_null(False))
