@@ -136,7 +136,9 @@ class Run:
 def cached(home: Path) -> Counter[str]:
     """Entries per cache."""
     caches = home / "artifacts" / "cache"
-    return Counter({kind: sum(1 for path in (caches / kind).rglob("[!.]*") if path.is_file()) for kind in KEPT_BY_CONTENT})
+    return Counter(
+        {kind: sum(1 for path in (caches / kind).rglob("[!.]*") if path.is_file()) for kind in KEPT_BY_CONTENT}
+    )
 
 
 @contextlib.contextmanager

@@ -203,7 +203,7 @@ def others(frame: pl.DataFrame) -> pl.DataFrame:
     Aside from what depends on the others by its nature: the rank in the sample, in which whoever comes after a removed one
     moves up, and which examples are left out to balance the levels.
     """
-    frame = frame.drop("rank", "used", "reason", strict=False)
+    frame = frame.drop("rank", *(("used", "reason") if "used" in frame.columns else ()), strict=False)
     for column, ids in (("project", set(MARKED)), ("group_id", {HASHER.group(project) for project in MARKED})):
         if column in frame.columns:
             frame = frame.filter(~pl.col(column).is_in(list(ids)).fill_null(False))
