@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
@@ -155,6 +156,43 @@ def test_status_doctor_and_estimate_answer(demo: FinishedDemo, tmp_path: Path) -
     estimate = tendril(demo.home, "estimate", cwd=tmp_path)
     assert estimate.code == 0, estimate.output
     assert "0 open" in estimate.output
+
+
+def test_a_sandbox_release_is_not_published(demo: FinishedDemo, tmp_path: Path) -> None:
+    planned = tendril(demo.home, "publish", cwd=tmp_path)
+    assert planned.code == 1, planned.output
+    assert "sandbox" in planned.output
+
+
+def test_a_removal_leaves_nothing_and_the_audit_shows_it(demo: FinishedDemo, tmp_path: Path) -> None:
+    """On a copy: the other tests want the demo as it is."""
+    home = tmp_path / "home"
+    shutil.copytree(demo.home, home, ignore=shutil.ignore_patterns("*.lock"))
+    with duckdb.connect(str(home / "snapshot.duckdb"), read_only=True) as connection:
+        # A passage that training used, of a text that stands nowhere else, people's calibration pairs included.
+        passage, text = one(
+            connection,
+            """
+            SELECT passage_id, text FROM tenders.corpus
+            WHERE passage_id IN (SELECT positive_id FROM tenders.training_examples WHERE used)
+              AND text NOT IN (SELECT passage_text FROM tenders.calibration_pairs) AND length(text) > 60
+              AND text NOT IN (SELECT text FROM tenders.test_corpus)
+              AND text IN (SELECT text FROM tenders.corpus GROUP BY text HAVING count(*) = 1)
+            ORDER BY passage_id LIMIT 1""",
+        )
+        others = connection.sql(f"SELECT * FROM tenders.corpus WHERE passage_id <> '{passage}' ORDER BY ALL").fetchall()
+    before = tendril(home, "audit", "--text", text, cwd=tmp_path)
+    assert before.code == 1, before.output
+    with (home / "sandbox" / "tenders" / "removals.csv").open("a", encoding="utf-8") as removals:
+        removals.write(f"passage,{passage},Begehren,2026-10-02\n")
+    done = tendril(home, "run", "tenders_corpus", cwd=tmp_path)
+    assert done.code == 0, done.output
+    for asked in (("--text", text), (passage,)):
+        audit = tendril(home, "audit", *asked, cwd=tmp_path)
+        assert audit.code == 0, audit.output
+    with duckdb.connect(str(home / "snapshot.duckdb"), read_only=True) as connection:
+        assert connection.sql("SELECT * FROM tenders.corpus ORDER BY ALL").fetchall() == others
+        assert one(connection, "SELECT model FROM tenders.models_on_removed") == ("minilm",)
 
 
 def test_the_release_is_stamped_and_loads(demo: FinishedDemo) -> None:
