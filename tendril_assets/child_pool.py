@@ -22,6 +22,7 @@ from typing import IO, NamedTuple
 
 from tendril_assets.children import die_with_parent
 from tendril_assets.errors import ChildProcessFailed
+from tendril_assets.quoting import quotes
 
 _LENGTH_BYTES = 8
 _MODULE = "tendril_assets.child_pool"
@@ -126,9 +127,10 @@ class _Child(threading.Thread):
                 assert process.stdin is not None
                 assert process.stdout is not None
                 while job is not None and not self._stopping.is_set():
+                    before = os.fstat(errors.fileno()).st_size
                     answer = _exchange(process.stdin, process.stdout, job.data)
                     if answer is None:
-                        raise _ended(job.name, process.wait(), errors)
+                        raise _ended(job, process.wait(), errors, before)
                     self._finished.put((job.name, answer))
                     job = self._jobs.next()
             finally:
@@ -174,13 +176,17 @@ def _framed(stream: IO[bytes]) -> bytes | None:
     return data if len(data) == size else None
 
 
-def _ended(name: str, status: int, errors: IO[bytes]) -> ChildProcessFailed:
-    errors.seek(0)
+def _ended(job: Job, status: int, errors: IO[bytes], before: int) -> ChildProcessFailed:
+    """What is told of the end of a child. Of its standard error only what it wrote since this job began, behind ``before``
+    bytes, can be compared with the texts at work."""
+    errors.seek(before)
     told = errors.read().decode("utf-8", "replace")[-_TOLD:].strip()
+    if quotes(told, job.data.decode("utf-8", "replace")):
+        told = "what it said quotes the text it was at work on, and is not told"
     killed = "killed, most often for want of memory. " if status == -9 else ""
     cause = f"{killed}{told}" or "it left no message"
     return ChildProcessFailed(
-        f"the child process at work on {name} ended with status {status}: {cause}. What was finished is kept; run again, "
+        f"the child process at work on {job.name} ended with status {status}: {cause}. What was finished is kept; run again, "
         "with fewer TENDRIL_WORKERS where memory is short."
     )
 

@@ -3,34 +3,39 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from tendril_assets.defs import DEFAULT_COLLECTION
 from tendril_assets.errors import AuditError, TendrilError
 from tendril_assets.progress_file import Every
+from tendril_assets.release.wording import plural
 from tendril_assets.settings import Settings
 from tendril_assets.wide import print_whole
 
 if TYPE_CHECKING:
     from tendril_assets.audit.by_id import IdAudit
-    from tendril_assets.audit.searching import Finding, OnProgress, Result
+    from tendril_assets.audit.known import Known
+    from tendril_assets.audit.searching import Finding, OnProgress, Result, Unread
 
 console = Console(highlight=False, soft_wrap=True)
 LINE_SECONDS = 5.0
-SHOWN = 40
-NOT_LOOKED = 2
+SHOWN, ROWS_SHOWN = 40, 3
+# Letters of a row's key from which on it is cut.
+_KEY_SHOWN = 24
+NOTHING, FOUND, NOT_LOOKED = 0, 1, 2
 _VERDICTS = {
-    0: "[green]nothing is left[/] below TENDRIL_HOME and DAGSTER_HOME",
-    1: "[red]found[/] below TENDRIL_HOME or DAGSTER_HOME",
-    2: "[yellow]not everything could be looked at[/]: nothing was found in the rest",
+    NOTHING: "[green]Nothing is left[/] of it.",
+    FOUND: "[red]Found[/] in {places}. What takes it out:",
+    NOT_LOOKED: "[yellow]Not everything could be looked at[/]. Nothing was found in the rest.",
 }
 _HOW = {
     "exact": "byte for byte",
@@ -38,7 +43,6 @@ _HOW = {
     "pieces": "most of it, in pieces",
     "parts": "a few parts",
     "id": "id",
-    "record": "names it, and has no text of it",
 }
 
 
@@ -67,6 +71,8 @@ def audit(
     request key or a query. Texts are looked for in every file, table, reply, page and packed part, byte for byte and by
     their letters alone. The landing folder is searched too, and told apart: it is yours.
 
+    Where an id alone stands to say what is removed, that is told apart and is no trace.
+
     Exit code 0: nothing is left. 1: something is. 2: not everything could be looked at; what could not is named.
     """
     try:
@@ -78,7 +84,7 @@ def audit(
     if as_json:
         sys.stdout.write(json.dumps(_as_json(found, code), ensure_ascii=False, default=str) + "\n")
     else:
-        _show(found, code, parts=parts)
+        _Shown(found, parts=parts).show(code)
     raise SystemExit(code)
 
 
@@ -96,6 +102,8 @@ def _audited(
         raise AuditError(
             "name either ids, or --text TEXT, or --text-file FILE; tendril audit --help says what an id is"
         )
+    if ids and parts:
+        raise AuditError("--parts is for texts: an id has no parts")
     from tendril_assets.audit.by_id import audit_ids
     from tendril_assets.audit.matching import Matcher
     from tendril_assets.audit.needles import Needle
@@ -131,95 +139,161 @@ def _text_of(file: IO[bytes] | None) -> str:
 @contextmanager
 def _progress() -> Generator["OnProgress"]:
     """A bar on standard error, or a line now and then where that is no terminal; standard output is the result's."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors = Console(stderr=True, highlight=False)
     columns = (
         TextColumn("searching"),
-        BarColumn(24),
+        BarColumn(12),
         DownloadColumn(),
         TimeElapsedColumn(),
-        TextColumn("[dim]{task.description}"),
+        # Cut, not wrapped: what takes two lines cannot be drawn again in its place.
+        TextColumn("[dim]{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
     )
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+    with Progress(*columns, console=errors, transient=True, expand=True, disable=not errors.is_terminal) as progress:
         task, due = progress.add_task("", total=None), Every(LINE_SECONDS)
 
         def on_progress(path: Path, done: int, total: int) -> None:
             if errors.is_terminal:
-                progress.update(task, completed=done, total=total, description=path.name[:40])
+                progress.update(task, completed=done, total=total, description=escape(path.name))
             elif due():
-                errors.print(f"searched {done / 2**20:,.0f} of {total / 2**20:,.0f} MiB, at {path}", markup=False)
+                click.echo(f"searched {done / 2**20:,.0f} of {total / 2**20:,.0f} MiB, at {path.name}", err=True)
 
         yield on_progress
 
 
-def _show(found: "IdAudit | Result", code: int, *, parts: bool) -> None:
-    from tendril_assets.audit.by_id import IdAudit
+class _Shown:
+    """A result in words: the verdict and what to do, what is known, where it is, what was searched."""
 
-    result = found.result if isinstance(found, IdAudit) else found
-    if isinstance(found, IdAudit):
-        for subject in found.subjects:
+    def __init__(self, found: "IdAudit | Result", *, parts: bool) -> None:
+        from tendril_assets.audit.by_id import IdAudit
+        from tendril_assets.audit.places import SOURCE, Folders
+        from tendril_assets.audit.searching import RECORD
+
+        self.folders = Folders.of(Settings.from_env())
+        self.subjects, self.result = (found.subjects, found.result) if isinstance(found, IdAudit) else ([], found)
+        self.left = self.result.left(parts=parts)
+        self.records = [f for f in self.result.findings if f.how == RECORD]
+        self.source = [
+            f for f in self.result.findings if f.place == SOURCE and f.how != RECORD and (parts or f.how != "parts")
+        ]
+        self.few = [f for f in self.result.findings if f.how == "parts" and not parts]
+        self.unread = [u for u in self.result.unread if u.place != SOURCE]
+        self.unread_source = [u for u in self.result.unread if u.place == SOURCE]
+        self.remedy = _remedies(self.subjects)
+
+    def show(self, code: int) -> None:
+        from tendril_assets.audit.known import LOOK_OUT
+
+        console.print(_VERDICTS[code].format(places=plural(len(self.left), "place")))
+        for what, found in _grouped(self.left, self.remedy).items():
+            places = ", ".join(dict.fromkeys(f.place for f in found))
+            _print(f"  {places}, {plural(len(found), 'place')}: {what}")
+        self._show_unread(self.unread)
+        for subject in self.subjects:
+            for fact in subject.facts:
+                if fact.topic == LOOK_OUT:
+                    _print(f"  {subject.id}: {fact.text}")
+        if self.source:
+            _print(f"  The landing folder, which is yours, holds it too, in {plural(len(self.source), 'place')}.")
+        for subject in self.subjects:
             console.print(f"{subject.id}: {subject.kind} of {subject.collection}", markup=False, style="bold")
             for fact in subject.facts:
-                console.print(f"  {fact.topic:<14} {fact.text}", markup=False)
-    _show_searched(result)
-    few = [] if parts else [f for f in result.findings if f.how == "parts"]
-    _show_findings([f for f in result.findings if f not in few])
-    if few:
-        files = Counter({place: len({f.file for f in few if f.place == place}) for place in {f.place for f in few}})
-        told = ", ".join(f"{place} {n:,}" for place, n in sorted(files.items()))
-        console.print(
-            f"A few parts of the text stand in other files ({told}): another text with the same words, or a rest of this "
-            "one. --parts lists and counts them."
-        )
-    for note in result.notes:
-        console.print(note, markup=False)
-    for unread in result.unread:
-        console.print(f"[yellow]not looked at[/] ({unread.place}) ", end="")
-        console.print(f"{unread.file}: {unread.reason}", markup=False)
-    console.print(_VERDICTS[code])
+                _print(f"  {fact.topic:<13} {fact.text}")
+        self._show_findings()
+        self._show_records()
+        self._show_rest()
+        self._show_searched()
+
+    def _show_unread(self, unread: "list[Unread]") -> None:
+        for one in unread:
+            _print(f"  not looked at ({one.place}): {self._name(one.file)}: {one.reason}")
+
+    def _show_findings(self) -> None:
+        for place, found in _grouped([*self.left, *self.source], lambda finding: finding.place).items():
+            console.print(f"[bold]{place}[/], {plural(len(found), 'place')}")
+            by_remedy = _grouped(found, self.remedy)
+            for what, some in by_remedy.items():
+                for finding in some[:SHOWN]:
+                    keys = [key if len(key) <= _KEY_SHOWN else f"{key[:12]}…" for key in finding.rows[:ROWS_SHOWN]]
+                    rows = f", such as {', '.join(keys)}" if keys else ""
+                    how = _HOW[finding.how]
+                    _print(f"  {self._name(finding.file)}: {finding.where}, {finding.n:,} ({how}){rows}")
+                if len(some) > SHOWN:
+                    _print(f"  and {len(some) - SHOWN:,} more; --json lists all")
+                if len(by_remedy) > 1 or place == "source":
+                    _print(f"    {what}")
+
+    def _show_records(self) -> None:
+        if self.records:
+            console.print("[bold]ids alone[/], which stay and are no text")
+        for file, found in _grouped(self.records, lambda finding: finding.file).items():
+            places = dict.fromkeys(finding.where.partition(" (")[0] for finding in found)
+            _print(f"  {self._name(file)}: {', '.join(places)}")
+
+    def _show_rest(self) -> None:
+        if self.few:
+            files = Counter(place for place, _ in {(f.place, f.file) for f in self.few})
+            told = ", ".join(f"{place} {n:,}" for place, n in sorted(files.items()))
+            _print(
+                f"A few parts of the text stand in other files ({told}): another text with the same words, or a rest of "
+                "this one. --parts lists and counts them."
+            )
+        for note in self.result.notes:
+            _print(self._name(note))
+        if self.unread_source:
+            _print(f"The landing folder was not searched in {plural(len(self.unread_source), 'place')}:")
+            self._show_unread(self.unread_source)
+
+    def _show_searched(self) -> None:
+        tallies = self.result.searched
+        if not tallies:
+            return
+        table = Table(title="searched", title_justify="left")
+        for name in ("place", "files", "bytes", "values"):
+            table.add_column(name, justify="left" if name == "place" else "right")
+        for row in tallies:
+            table.add_row(row.place, *(f"{n:,}" if n else "–" for n in row[1:]))
+        table.add_section()
+        table.add_row("all", *(f"{sum(row[i] for row in tallies):,}" for i in (1, 2, 3)))
+        print_whole(console, table)
+        _print("bytes: of files searched byte by byte; values: texts of columns, members and pages")
+        _print(f"TENDRIL_HOME: {self.folders.home}")
+        _print(f"DAGSTER_HOME: {self.folders.dagster}")
+        _print(f"landing folder (source): {self.folders.landing}")
+
+    def _name(self, file: str) -> str:
+        return file.removeprefix(f"{self.folders.home}/")
 
 
-def _show_searched(result: "Result") -> None:
-    if not result.searched:
-        return
-    table = Table(title="searched")
-    for name in ("place", "files", "bytes", "values"):
-        table.add_column(name, justify="left" if name == "place" else "right")
-    for row in result.searched:
-        table.add_row(row.place, f"{row.files:,}", f"{row.bytes:,}", f"{row.values:,}")
-    table.add_section()
-    sums = (
-        sum(t.files for t in result.searched),
-        sum(t.bytes for t in result.searched),
-        sum(t.values for t in result.searched),
-    )
-    table.add_row("all", *(f"{n:,}" for n in sums))
-    print_whole(console, table)
+def _print(line: str) -> None:
+    console.print(line, markup=False)
 
 
-def _show_findings(findings: list["Finding"]) -> None:
-    from tendril_assets.audit.places import remedy
-
-    by_place: dict[str, list[Finding]] = {}
+def _grouped(findings: "Iterable[Finding]", by: "Callable[[Finding], str]") -> "dict[str, list[Finding]]":
+    """In the order in which the groups come first."""
+    groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        by_place.setdefault(finding.place, []).append(finding)
-    for place, found in by_place.items():
-        console.print(f"[bold]{place}[/]: {len(found):,} places")
-        for finding in found[:SHOWN]:
-            rows = f", such as {', '.join(finding.rows)}" if finding.rows else ""
-            console.print(f"  {finding.file}: {finding.where}, {finding.n:,} ({_HOW[finding.how]}){rows}", markup=False)
-        if len(found) > SHOWN:
-            console.print(f"  and {len(found) - SHOWN:,} more; --json lists all")
-        remedies = dict.fromkeys(remedy(f.place, f.file, f.where) for f in found if f.how != "record")
-        for what in remedies:
-            console.print(f"  what takes it out: {what}", markup=False)
+        groups.setdefault(by(finding), []).append(finding)
+    return groups
+
+
+def _remedies(subjects: "list[Known]") -> "Callable[[Finding], str]":
+    """What takes a finding out; of ids, as the removal list names them already or not."""
+    from tendril_assets.audit.places import LIST_IT, remedy
+
+    erase = LIST_IT
+    if subjects and all(subject.is_listed for subject in subjects):
+        erase = "it is on the removal list: the next tendril run erases it"
+    elif any(subject.kind == "query" for subject in subjects):
+        erase = "a query comes from the landing folder: take it out there, and the next tendril run lands it anew"
+    return lambda finding: remedy(finding.place, finding.file, finding.where, erase)
 
 
 def _as_json(found: "IdAudit | Result", code: int) -> dict[str, Any]:
     from tendril_assets.audit.by_id import IdAudit
-    from tendril_assets.audit.places import remedy
 
     result = found.result if isinstance(found, IdAudit) else found
     subjects = found.subjects if isinstance(found, IdAudit) else []
+    remedy = _remedies(subjects)
     return {
         "exit_code": code,
         "subjects": [
@@ -227,6 +301,7 @@ def _as_json(found: "IdAudit | Result", code: int) -> dict[str, Any]:
                 "id": s.id,
                 "kind": s.kind,
                 "collection": s.collection,
+                "is_listed": s.is_listed,
                 "published_ids": sorted(s.ids),
                 "request_keys": sorted(s.keys),
                 "shared_request_keys": sorted(s.shared),
@@ -234,7 +309,7 @@ def _as_json(found: "IdAudit | Result", code: int) -> dict[str, Any]:
             }
             for s in subjects
         ],
-        "findings": [f._asdict() | {"remedy": remedy(f.place, f.file, f.where)} for f in result.findings],
+        "findings": [f._asdict() | {"remedy": remedy(f)} for f in result.findings],
         "not_looked_at": [u._asdict() for u in result.unread],
         "searched": [t._asdict() for t in result.searched],
         "notes": result.notes,

@@ -9,18 +9,17 @@ from rich.console import Console
 from rich.table import Table
 
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
-from tendril_assets.errors import PublishRefused, SettingsError
+from tendril_assets.errors import SettingsError
 from tendril_assets.publishing import Options, Prepared, prepare_data, prepare_models
 from tendril_assets.release.hub_plan import Plan, Visibility
 from tendril_assets.release.outgoing import Gate, version_tag
 from tendril_assets.release.wording import plural
-from tendril_assets.resources.hub import Hub, Sent, required_token, stored_token
+from tendril_assets.resources.hub import MAIN, Hub, Sent, required_token, stored_token
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.wide import print_whole
 
 console = Console(highlight=False, soft_wrap=True)
-# What a person may stop before: a dry run tells the rest too, and nothing more is done.
 _SIGNS = {"new": "+", "changed": "~", "gone": "-", "same": "="}
 
 
@@ -35,7 +34,7 @@ _SIGNS = {"new": "+", "changed": "~", "gone": "-", "same": "="}
     "--public/--private",
     "public",
     default=None,
-    help="Who sees the repository; default: as it is, and public where no version was published yet.",
+    help="Who sees the repository; default: as it is, and public where it is made.",
 )
 @click.option(
     "--gate",
@@ -68,6 +67,8 @@ def publish(
     settings = Settings.from_env()
     spec = collection_spec(collection, settings.profile)
     names = _models(spec, all_models, chosen)
+    if names is not None and delete_tags:
+        raise click.UsageError("--delete-tags is for the data: tags of models hold no passages")
     token = required_token() if yes else stored_token()
     quiet = Console(stderr=True, highlight=False, soft_wrap=True) if as_json else console
     hub = Hub(token, tell=lambda line: quiet.print(f"  {line}", markup=False))
@@ -84,15 +85,15 @@ def publish(
         if not as_json:
             show(prepared, hub, yes=yes, delete_tags=delete_tags)
         removed = hub.delete_tags(prepared.plan.outgoing, prepared.plan.stale_tags) if yes and delete_tags else []
-        sent = _send(hub, prepared) if yes and not prepared.plan.reasons else None
+        sent = hub.send(prepared.plan) if yes and not prepared.plan.reasons else None
         told.append(as_dict(prepared, hub, sent, removed))
         if sent and not as_json:
             console.print(f"[green]published[/] {sent.url}")
     if as_json:
         click.echo(json.dumps(told, ensure_ascii=False, indent=1))
-    refused = [p.plan for p in found if p.plan.reasons]
-    if refused and yes:
-        raise PublishRefused(", ".join(p.outgoing.title for p in refused), [r for p in refused for r in p.reasons])
+    refused = [p.plan.outgoing.title for p in found if p.plan.reasons]
+    if yes and refused and not as_json:
+        console.print(f"[red]not published[/] {', '.join(refused)}")
     if not yes and not as_json:
         console.print("Nothing was sent." + ("" if refused else " Add --yes to send it."))
     if refused:
@@ -110,12 +111,6 @@ def _models(spec: CollectionSpec, all_models: bool, chosen: tuple[str, ...]) -> 
     if not names:
         raise SettingsError(f"{spec.collection} has no models to publish")
     return names
-
-
-def _send(hub: Hub, prepared: Prepared) -> Sent:
-    if prepared.unasked:
-        raise PublishRefused(prepared.plan.outgoing.title, [f"the hub could not be asked: {prepared.unasked}"])
-    return hub.send(prepared.plan)
 
 
 def show(prepared: Prepared, hub: Hub, *, yes: bool = False, delete_tags: bool = False) -> None:
@@ -144,7 +139,7 @@ def _lines(prepared: Prepared, hub: Hub) -> list[tuple[str, str]]:
     plan, remote = prepared.plan, prepared.plan.remote
     outgoing = plan.outgoing
     if remote is None:
-        there = f"not asked: {prepared.unasked}"
+        there = "not asked"
     elif not remote.exists:
         there = "not there, or not to be seen with this token: it is made, private until all is there"
     else:
@@ -197,6 +192,15 @@ def _tag_lines(plan: Plan, *, yes: bool, delete_tags: bool) -> list[str]:
         f"old tag {version_tag(w.version)} still holds {plural(len(w.passages), 'removed passage')}: {fate}"
         for w in plan.stale_tags
     ]
+    on_main = [
+        w.version
+        for w in plan.stale_tags
+        if plan.remote and plan.remote.tags[version_tag(w.version)] == plan.remote.sha
+    ]
+    if on_main:
+        lines.append(
+            f"  {MAIN}, which everybody gets who names no version, is still {on_main[0]}: until a later version is sent"
+        )
     return [
         *lines,
         "  without the tag its commit stays in the history of main, to be had by its hash, until that history is squashed on "
@@ -227,7 +231,6 @@ def as_dict(prepared: Prepared, hub: Hub, sent: Sent | None, deleted: list[str])
             "tags": dict(remote.tags),
             "may_write": remote.may_write,
         },
-        "not_asked": prepared.unasked,
         "is_published": plan.is_published,
         "files": [change._asdict() for change in plan.changes],
         "bytes_to_send": plan.size,

@@ -48,6 +48,7 @@ TendrilError
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 class TendrilError(Exception):
@@ -151,7 +152,11 @@ class LedgerError(TendrilError):
 
 
 class ErasureIncomplete(TendrilError):
-    pass
+    """``done``: what was erased all the same."""
+
+    def __init__(self, message: str, done: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.done = tuple(done)
 
 
 class GatewayError(TendrilError):

@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, and what identifies their bytes."""
 
 import contextlib
+import errno
 import glob
 import hashlib
 import os
@@ -108,3 +109,16 @@ def erase(path: Path) -> bool:
         os.close(descriptor)
     path.unlink()
     return alone
+
+
+def remove_if_empty(folder: Path) -> bool:
+    """Remove a folder; False where something is in it. One that is gone already counts as removed."""
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True

@@ -1,12 +1,15 @@
 """What ``tendril publish`` decides before it sends: the folders, the conditions of the tables repeated, and the hub's state.
 
 The asset of a release repeats the blocking checks when it writes; here they are repeated once more, since tables, removal
-list and models may have changed since. A release whose tables have moved on cannot be checked any more and is not sent.
+list and models may have changed since. A release whose tables have moved on cannot be checked any more and is not sent, and
+nothing is while the landing folder's removal list has entries that no run has carried out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import polars as pl
 
 from tendril_assets.corpus.identifiers import require_fingerprint
 from tendril_assets.errors import (
@@ -14,19 +17,23 @@ from tendril_assets.errors import (
     ExportInvariantError,
     HubRefused,
     HubUnavailable,
+    LandingError,
     MissingHashKey,
     TendrilError,
+    WarehouseError,
 )
 from tendril_assets.release.folders import MODELS
 from tendril_assets.release.hub_plan import Plan, Visibility, make_plan
-from tendril_assets.release.manifest import MANIFEST, read_manifest
+from tendril_assets.release.manifest import read_manifest
 from tendril_assets.release.outgoing import Gate, Outgoing, dataset, model, never_sent
-from tendril_assets.release.withdrawn import withdrawals
+from tendril_assets.release.withdrawn import Withdrawal, withdrawals
+from tendril_assets.release.wording import plural
 from tendril_assets.resources.hub import Hub
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
 WAIT_S = 30.0
+_REMOVAL_KINDS = ("project", "document", "passage")
 
 
 class Options(NamedTuple):
@@ -38,18 +45,26 @@ class Options(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A plan, what stays here, and why the hub was not asked; ``unasked`` is None where it was."""
+    """A plan, and what lies in the data folder and stays there."""
 
     plan: Plan
     never: tuple[str, ...]
-    unasked: str | None
 
 
 def prepare_data(settings: Settings, spec: CollectionSpec, hub: Hub, options: Options) -> Prepared:
     """The release of the specification's version; raises DatabaseLocked where the tables cannot be looked at now."""
-    outgoing = dataset(settings.release / spec.collection, spec)
-    against = [*_settings_against(settings), *_tables_against(settings, spec, outgoing.folder)]
-    return _prepared(settings, spec, _with(outgoing, against), hub, options)
+    root = settings.release / spec.collection
+    outgoing = dataset(root, spec)
+    found = _looked(settings, lambda *resources: _data_against(*resources, spec, settings, outgoing.folder))
+    outgoing = _with(outgoing, [*_settings_against(settings), *found])
+    withdrawn: tuple[Withdrawal, ...] = ()
+    try:
+        withdrawn = _withdrawn(settings, spec, root)
+    except DatabaseLocked:
+        raise
+    except TendrilError as error:
+        outgoing = _with(outgoing, [f"which tags still hold removed passages cannot be told: {error}"])
+    return _prepared(settings, spec, outgoing, hub, options, withdrawn)
 
 
 def prepare_models(
@@ -57,11 +72,12 @@ def prepare_models(
 ) -> list[Prepared]:
     """The folders of models by their names in the specification; raises as ``prepare_data``."""
     root = settings.release / spec.collection / MODELS
-    against = _settings_against(settings)
-    of_each = _cards_against(settings, spec, list(names))
+    of_each: dict[str, list[str]] = {name: [] for name in names}
+    common = _looked(settings, lambda *resources: _models_against(*resources, spec, settings, of_each))
+    common = [*_settings_against(settings), *common]
     return [
-        _prepared(settings, spec, _with(model(root, spec, name), [*against, *of_each[name]]), hub, options)
-        for name in of_each
+        _prepared(settings, spec, _with(model(root, spec, name), [*common, *against]), hub, options)
+        for name, against in of_each.items()
     ]
 
 
@@ -71,19 +87,21 @@ def _with(outgoing: Outgoing, reasons: list[str]) -> Outgoing:
     return outgoing._replace(reasons=tuple(dict.fromkeys([*outgoing.reasons, *told])))
 
 
-def _prepared(settings: Settings, spec: CollectionSpec, outgoing: Outgoing, hub: Hub, options: Options) -> Prepared:
-    remote, unasked = None, None
-    if not spec.release.organisation:
-        unasked = "no repository is named"
-    else:
+def _prepared(
+    settings: Settings,
+    spec: CollectionSpec,
+    outgoing: Outgoing,
+    hub: Hub,
+    options: Options,
+    withdrawn: tuple[Withdrawal, ...] = (),
+) -> Prepared:
+    remote = None
+    # Without an organisation there is no repository to ask for, as a reason of the folder says.
+    if spec.release.organisation:
         try:
             remote = hub.state(outgoing)
         except (HubRefused, HubUnavailable) as error:
-            unasked = str(error)
-    try:
-        withdrawn = tuple(withdrawals(settings.release / spec.collection)) if outgoing.kind == "dataset" else ()
-    except ExportInvariantError as error:
-        withdrawn, outgoing = (), _with(outgoing, [str(error)])
+            outgoing = _with(outgoing, [f"the hub could not be asked: {error}"])
     plan = make_plan(
         outgoing,
         remote,
@@ -92,7 +110,7 @@ def _prepared(settings: Settings, spec: CollectionSpec, outgoing: Outgoing, hub:
         withdrawn=withdrawn,
         take_over=options.take_over,
     )
-    return Prepared(plan, tuple(never_sent(settings.home, outgoing)), unasked)
+    return Prepared(plan, tuple(never_sent(settings.home, outgoing)))
 
 
 def _settings_against(settings: Settings) -> list[str]:
@@ -108,25 +126,39 @@ def _settings_against(settings: Settings) -> list[str]:
     return []
 
 
-def _tables_against(settings: Settings, spec: CollectionSpec, folder: Path) -> list[str]:
+def _looked(settings: Settings, look: Callable[[Any, Any], list[str]]) -> list[str]:
+    """What ``look`` finds in warehouse and artifacts, and what keeps it from looking."""
+    if not settings.warehouse.is_file():
+        return [f"there is no warehouse {settings.warehouse}, so no check can be repeated: publish where it was made"]
+    try:
+        return look(*_resources(settings))
+    except MissingHashKey:
+        return []  # as the settings' own reason says
+    except DatabaseLocked:
+        raise
+    except (WarehouseError, LandingError) as error:
+        # Of a data folder that an earlier version made, mostly: it lacks a table, or one is other than now.
+        return [f"the checks cannot be repeated: {' '.join(str(error).split())}"]
+    except TendrilError as error:
+        return [f"a check is red: {error}"]
+
+
+def _data_against(warehouse: Any, artifacts: Any, spec: CollectionSpec, settings: Settings, folder: Path) -> list[str]:
     """The conditions that the release asset repeats, on the tables as they are now, and whether they hold the release."""
     from tendril_assets.assets.release import release_inputs
     from tendril_assets.release.publish import content_of, require_publishable
 
-    if not settings.warehouse.is_file():
-        return [f"there is no warehouse {settings.warehouse}, so no check can be repeated: publish where it was made"]
+    if found := _removals_against(warehouse, spec, settings):
+        return found
+    inputs = release_inputs(warehouse, artifacts, spec, settings)
+    require_publishable(inputs)
     try:
-        inputs = release_inputs(*_resources(settings), spec, settings)
-        require_publishable(inputs)
-        if not (folder / MANIFEST).is_file():
-            return []
         manifest = read_manifest(folder)
-        require_fingerprint(manifest["key_fingerprint"], inputs.key_fingerprint, f"release {folder}")
-    except DatabaseLocked:
-        raise
-    except TendrilError as error:
-        return [f"a check is red: {error}"]
-    if manifest["content_hash"] != content_of(inputs.rows):
+        fingerprint, content = manifest["key_fingerprint"], manifest["content_hash"]
+    except ExportInvariantError:
+        return []  # as the folder's own reasons say
+    require_fingerprint(fingerprint, inputs.key_fingerprint, f"release {folder}")
+    if content != content_of(inputs.rows):
         return [
             f"the tables hold other rows than {folder} since it was written, so its checks cannot be repeated: raise "
             f"release.version and materialise {spec.collection}/releases"
@@ -134,41 +166,85 @@ def _tables_against(settings: Settings, spec: CollectionSpec, folder: Path) -> l
     return []
 
 
-def _cards_against(settings: Settings, spec: CollectionSpec, names: list[str]) -> dict[str, list[str]]:
-    """By model, why its folder is not what its card and licence would be now."""
+def _removals_against(warehouse: Any, spec: CollectionSpec, settings: Settings) -> list[str]:
+    """Whether the landing folder's removal list asks for more than the tables know: that would be sent all the same."""
+    from tendril_assets.resources.landing import read_removals
+
+    folder = settings.landing / spec.collection
+    if not folder.is_dir():
+        return [
+            f"the landing folder {folder} is not there, so nobody can tell whether its removal list has new entries: set "
+            "TENDRIL_LANDING to where it is"
+        ]
+    landed = warehouse.load(spec.collection, "removals")
+    listed = read_removals(folder, _REMOVAL_KINDS)
+    new = listed.join(landed, on=["kind", "id"], how="anti").select(pl.concat_str("kind", "id", separator=" "))
+    names = new.to_series().to_list()
+    if not names:
+        return []
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return [
+        f"{folder / 'removals.csv'} has {plural(len(names), 'new entry')} that no run has carried out "
+        f"({', '.join(names[:5])}{more}): run tendril run {spec.collection}_corpus, then make the release again"
+    ]
+
+
+def _withdrawn(settings: Settings, spec: CollectionSpec, root: Path) -> tuple[Withdrawal, ...]:
+    from tendril_assets.assets.released import known_withdrawals
+
+    if settings.warehouse.is_file():
+        return tuple(known_withdrawals(_resources(settings)[0], spec.collection, root))
+    return tuple(withdrawals(root))
+
+
+def _models_against(
+    warehouse: Any, artifacts: Any, spec: CollectionSpec, settings: Settings, of_each: Mapping[str, list[str]]
+) -> list[str]:
+    """What speaks against every model; what speaks against one goes to its list in ``of_each``."""
     from tendril_assets.assets.release import model_inputs
+    from tendril_assets.assets.release_checks import STAGES, red_checks
+    from tendril_assets.assets.training import training_assets
 
-    if not settings.warehouse.is_file():
-        missing = f"there is no warehouse {settings.warehouse}, so no card can be checked: publish where it was made"
-        return {name: [missing] for name in names}
-    try:
-        inputs = model_inputs(*_resources(settings), spec, settings)
-    except DatabaseLocked:
-        raise
-    except TendrilError as error:
-        return {name: [f"its card cannot be checked: {error}"] for name in names}
-    trained: Mapping[str, str] = dict(inputs.trained.select("model", "path").iter_rows())
-    root = settings.release / spec.collection / MODELS
-    return {name: _card_against(root, spec, name, inputs, trained.get(name)) for name in names}
+    with warehouse.one_state("repeat the checks of models"):
+        if found := _removals_against(warehouse, spec, settings):
+            return found
+        inputs = model_inputs(warehouse, artifacts, spec, settings)
+        recorded = set(warehouse.load(spec.collection, "trained_passages", ["model", "weights_sha256"]).iter_rows())
+        red = red_checks(warehouse, artifacts, spec, (*STAGES, training_assets))
+    for name, against in of_each.items():
+        against += _model_against(settings.release / spec.collection / MODELS, spec, name, inputs, recorded)
+    return [f"a check is red: {', '.join(breach.id for breach in red)}"] if red else []
 
 
-def _card_against(root: Path, spec: CollectionSpec, name: str, inputs: Any, kept: str | None) -> list[str]:
+def _model_against(
+    root: Path, spec: CollectionSpec, name: str, inputs: Any, recorded: set[tuple[str, str]]
+) -> list[str]:
+    """Why a model's folder is not what its card and licence would be now."""
     from tendril_assets.release.model_folder import differing
     from tendril_assets.release.weights import read_weights_folder
 
-    if kept is None:
+    again = f"materialise {spec.collection}/models/{name} again, then {spec.collection}/model_cards"
+    trained = inputs.trained.filter(model=name)
+    if trained.is_empty():
         return [f"{name} is not trained: materialise {spec.collection}/trained_models"]
+    kept = trained.row(0, named=True)
+    if name in inputs.stale:
+        return [f"{name} was {inputs.stale[name]}: {again}"]
+    if (name, kept["weights_sha256"]) not in recorded:
+        return [
+            f"nothing says which passages {name} was trained on, so nobody can tell whether any is removed since: {again}"
+        ]
     try:
-        stale, lacking = differing(root, name, inputs, read_weights_folder(Path(kept)))
+        other, lacking = differing(root, name, inputs, read_weights_folder(Path(kept["path"])))
     except TendrilError as error:
         return [str(error)]
-    found = []
-    if stale:
-        found.append(
-            f"the folder is not what would be written now ({', '.join(stale[:5])} {'differs' if len(stale) == 1 else 'differ'}): "
-            f"materialise {spec.collection}/model_cards"
+    found = [lacking] if lacking else []
+    if other:
+        differ = f"{', '.join(other[:5])} {'differs' if len(other) == 1 else 'differ'}"
+        found.insert(
+            0, f"the folder is not what would be written now ({differ}): materialise {spec.collection}/model_cards"
         )
-    return [*found, *([lacking] if lacking else [])]
+    return found
 
 
 def _resources(settings: Settings) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_mo
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_error, field_errors
 from tendril_assets.spec_calibration import CalibrationSpec
-from tendril_assets.spec_evaluation import EvaluationSpec
+from tendril_assets.spec_evaluation import ALL, EvaluationSpec
 from tendril_assets.spec_problems import place_in, problem_lines, read_mapping, unknown
 from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
@@ -288,6 +288,11 @@ class CollectionSpec(Part):
             for name in named
             if name not in known
         ]
+        for place, name in enumerate(self.subsets):
+            if name == ALL:
+                mistakes.append((("subsets", place), f"{name} is the name of all subsets together: choose another"))
+            if name in self.subsets[:place]:
+                mistakes.append((("subsets", place), f"{name} is there twice"))
         for name, model in self.models.items():
             if problem := model.batch_problem(self.training.effective_batch, model.processes):
                 mistakes.append((("models", name, "batch"), problem))

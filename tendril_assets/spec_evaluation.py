@@ -10,6 +10,7 @@ from tendril_assets.spec_base import Part, field_error
 
 Language = Literal["none", "german", "russian", "english"]
 
+ALL = "all"  # the level of all subsets together
 _MEASURE = re.compile(r"(ndcg|recall|mrr|p|judged)@([1-9][0-9]{0,5})")
 
 

@@ -62,6 +62,8 @@ def scores_table(scores: pl.DataFrame) -> Table:
 
 def show_results(settings: Settings, collection: str, console: Console) -> None:
     """Metric table with intervals, comparisons and paths; says what is missing where nothing was evaluated."""
+    from tendril_assets.assets.stale_models import stale_systems
+
     warehouse = _warehouse(settings)
     if warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
@@ -71,6 +73,8 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
                 f"{collection}: external test collection, macro mean over groups, {certainty(confidence)} interval"
             )
             console.print(scores_table(scores))
+            for system, reason in stale_systems(warehouse, collection).items():
+                console.print(f"{system} is stale: {reason}", markup=False)
         else:
             console.print("nothing was evaluated: the landing folder has no test collection")
         _show_comparisons(warehouse, collection, console)

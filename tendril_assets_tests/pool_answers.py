@@ -18,6 +18,8 @@ def loud(argument: str) -> Callable[[bytes], bytes]:
                 raise ValueError("this job is wrong")
             case b"die":
                 os.kill(os.getpid(), signal.SIGKILL)
+            case _ if data.startswith(b"quote"):
+                raise ValueError(f"no span in {data!r}")
             case b"exit":
                 os._exit(3)
             case b"sleep":

@@ -22,6 +22,7 @@ LAYERS = {
     "licences": 0,
     "model_registry": 0,
     "progress_file": 0,
+    "quoting": 0,
     "records": 0,
     "strict_yaml": 0,
     "tables": 0,

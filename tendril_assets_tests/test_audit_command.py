@@ -1,15 +1,28 @@
 """``tendril audit`` as a user runs it."""
 
+import io
 import json
+import re
+import shutil
+import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
 from tendril_assets.cli import main
+from tendril_assets.cli_audit import _progress
 from tendril_assets_tests.audit.small_home import KEPT, make
 
 TEXT = "Die Anbieterin legt dar, wie sie Lärm und Staub begrenzt."
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    make(folder)
+    return folder
 
 
 @pytest.fixture
@@ -30,7 +43,7 @@ def test_nothing_is_left(home: Path) -> None:
     (home / "x.txt").write_text("something else")
     done = run("--text", TEXT)
     assert done.exit_code == 0, done.output
-    assert done.output.endswith("nothing is left below TENDRIL_HOME and DAGSTER_HOME\n")
+    assert done.output.startswith("Nothing is left of it.\n")
     assert "│ other" in done.output
 
 
@@ -39,14 +52,15 @@ def test_where_it_is_and_what_takes_it_out(home: Path) -> None:
     (home / "ledger" / "segment.jsonl").write_text(f'{{"content": "{TEXT}"}}\n')
     done = run("--text-file", "-", given=f"  {TEXT}\n")
     assert done.exit_code == 1
-    assert "segment.jsonl: byte 13, 1 (byte for byte)" in done.output
-    assert "what takes it out: name it in removals.csv; the next tendril run erases it, and tendril ledger remove" in (
-        done.output
+    assert done.output.startswith(
+        "Found in 1 place. What takes it out:\n"
+        "  ledger, 1 place: name it in removals.csv; the next tendril run erases it\n"
+        "ledger, 1 place\n  ledger/segment.jsonl: byte 13, 1 (byte for byte)\n"
     )
 
 
-def test_the_row_that_holds_it_says_which_id_to_put_on_the_list(home: Path) -> None:
-    make(home)
+def test_the_row_that_holds_it_says_which_id_to_put_on_the_list(home: Path, made: Path) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
     done = run("--text", "one and only sentence of that passage")
     assert done.exit_code == 0, done.output
     done = run(KEPT, "--json")
@@ -61,8 +75,9 @@ def test_what_could_not_be_looked_at(home: Path) -> None:
     (home / "c.parquet").write_bytes(b"PAR1 cut off")
     done = run("--text", TEXT)
     assert done.exit_code == 2
-    assert f"not looked at (other) {home / 'c.parquet'}: " in done.output
-    assert done.output.endswith("not everything could be looked at: nothing was found in the rest\n")
+    assert done.output.startswith(
+        "Not everything could be looked at. Nothing was found in the rest.\n  not looked at (other): c.parquet: "
+    )
 
 
 def test_the_landing_folder_alone_is_no_trace(home: Path) -> None:
@@ -71,7 +86,8 @@ def test_the_landing_folder_alone_is_no_trace(home: Path) -> None:
     (folder / "passages.jsonl").write_text(f'{{"text": "{TEXT}"}}\n')
     done = run("--text", TEXT)
     assert done.exit_code == 0
-    assert "source: 1 places" in done.output
+    assert "The landing folder, which is yours, holds it too, in 1 place." in done.output
+    assert "source, 1 place\n" in done.output
     assert "yours: no run touches the landing folder" in done.output
 
 
@@ -85,13 +101,66 @@ def test_tables_that_copy_the_landing_folder_are_told_so(home: Path) -> None:
     done = run("--text", TEXT)
     assert done.exit_code == 1
     assert "tenders.test_corpus.text, 1 (byte for byte), such as t-1" in done.output
-    assert "what takes it out: the landing folder holds it: correct the file there" in done.output
+    # Which remedy belongs to which line, where one place has two.
+    assert (
+        "    goes with its rows: a run that erases writes the file anew\n"
+        "  warehouse.duckdb: tenders.test_corpus.text, 1 (byte for byte), such as t-1\n"
+        "    the landing folder holds it: correct the file there"
+    ) in done.output
+
+
+def test_keys_of_rows_are_few_and_short(home: Path) -> None:
+    keys = [f"{i:064x}" for i in range(5)]
+    frame = pl.DataFrame({"request_key": keys, "passage_text": TEXT})
+    folder = home / "artifacts" / "tenders" / "exchange"
+    folder.mkdir(parents=True)
+    frame.write_parquet(folder / "judge_requests.parquet", compression="uncompressed", use_pyarrow=True)
+    lines = run("--text", TEXT).output.splitlines()
+    (line,) = [one for one in lines if "passage_text" in one]
+    assert line.endswith("passage_text, 5 (byte for byte), such as 000000000000…, 000000000000…, 000000000000…")
+
+
+def test_what_nobody_knows_is_told_with_the_verdict(home: Path, made: Path) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    done = run("999")
+    assert done.exit_code == 0
+    assert done.output.startswith(
+        "Nothing is left of it.\n  999: no table names it: is it spelt as in the landing folder?"
+    )
+
+
+def test_the_remedy_of_what_is_listed_is_a_run(home: Path, made: Path) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    done = run("101/b.pdf")
+    assert done.exit_code == 1
+    assert "it is on the removal list: the next tendril run erases it" in done.output
+    assert "name it in removals.csv" not in done.output
+    assert "ids alone, which stay and are no text\n" in done.output
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_stays_on_one_line_of_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    for name, value in {"COLUMNS": "60", "LINES": "20", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    with _progress() as on_progress:
+        on_progress(Path(f"/home/{'long_name_' * 8}.txt"), 10**6, 3 * 10**8)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    frames = drawn.replace("\n", "\r").split("\r")
+    assert any("long" in frame for frame in frames), drawn
+    assert max(map(len, frames)) <= 60
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "name either ids, or --text TEXT, or --text-file FILE"),
+        (("p-1", "--parts"), "--parts is for texts"),
         (("p-1", "--text", TEXT), "name either ids, or --text TEXT, or --text-file FILE"),
         (("--text", "ab"), "the text has 2 letters and digits; at least 4"),
     ],

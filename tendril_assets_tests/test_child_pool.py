@@ -66,6 +66,15 @@ def test_the_end_of_a_child_names_the_job(data: bytes, told: str) -> None:
         list(answers(LOUD, "", jobs(b"a", b"b", data, b"c"), 1))
 
 
+def test_what_a_child_says_of_its_text_is_not_told() -> None:
+    text = "quote: Die Brückenwaage am Güterbahnhof wird jeden Dienstag geölt."
+    with pytest.raises(
+        ChildProcessFailed, match="document 0 ended with status 1: what it said quotes the text"
+    ) as error:
+        list(answers(LOUD, "", jobs(text.encode()), 1))
+    assert "Dienstag" not in str(error.value)
+
+
 def test_a_factory_that_is_not_there_is_told() -> None:
     with pytest.raises(ChildProcessFailed, match=r"(?s)document 0 ended with status 1: .*has no attribute 'nobody'"):
         list(answers("tendril_assets_tests.pool_answers:nobody", "", jobs(b"a"), 2))

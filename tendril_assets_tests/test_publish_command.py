@@ -12,15 +12,17 @@ from click.testing import CliRunner, Result
 
 from tendril_assets import cli_publish
 from tendril_assets.assets import release as stage
+from tendril_assets.assets import release_checks
 from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.qrels import qrels_assets
 from tendril_assets.assets.release import model_inputs, release_inputs
 from tendril_assets.assets.release_checks import red_checks
 from tendril_assets.cli import main
-from tendril_assets.errors import DatabaseLocked, TendrilError
+from tendril_assets.errors import DatabaseLocked
 from tendril_assets.judging.systems import declared_system
 from tendril_assets.release.manifest import read_manifest
 from tendril_assets.release.model_folder import write_model
-from tendril_assets.release.publish import write_release
+from tendril_assets.release.publish import ReleaseInputs, write_release
 from tendril_assets.release.weights import read_weights_folder
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -30,11 +32,13 @@ from tendril_assets.tables import TABLES
 from tendril_assets.training.job import data_hash
 from tendril_assets_tests.release import outgoing_toy, toy, toy_models
 from tendril_assets_tests.release.test_publish import unchecked
+from tendril_assets_tests.resources import test_hub
 from tendril_assets_tests.resources.hub_server import TOKEN
 from tendril_assets_tests.resources.hub_server import Hub as Server
-from tendril_assets_tests.resources.test_hub import client, published, tree_of
+from tendril_assets_tests.resources.test_hub import published, tree_of
 from tendril_assets_tests.training.toy import toy_exchange
 
+client = test_hub.client
 KEY = "a secret that is long enough for identifiers"
 
 
@@ -82,7 +86,8 @@ def change(home: Path, **tables: pl.DataFrame) -> None:
 def few_checks() -> Iterator[None]:
     """Without the blocking checks of the graph, which take seconds and are looked at once; the others stay."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "red_checks", lambda *_: [])
+        for module in (stage, release_checks):
+            patch.setattr(module, "red_checks", lambda *_: [])
         yield
 
 
@@ -107,6 +112,7 @@ def home(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server
     from huggingface_hub import constants
 
     home = Path(shutil.copytree(finished, tmp_path / "home"))
+    (tmp_path / "landing" / "toy").mkdir(parents=True)
     for name in ("TENDRIL_PROFILE", "GHEIM_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TENDRIL_HOME", str(home))
@@ -118,6 +124,17 @@ def home(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(cli_publish, "collection_spec", lambda *_: outgoing_toy.spec())
     return home
+
+
+@pytest.fixture(scope="module")
+def known(finished: Path) -> ReleaseInputs:
+    return release_inputs(*resources(finished), outgoing_toy.spec(), settings(finished))
+
+
+@pytest.fixture
+def read_once(known: ReleaseInputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of the release are not read again, where a test is about what comes after them."""
+    monkeypatch.setattr(stage, "release_inputs", lambda *_: known)
 
 
 def run(*options: str, code: int = 0) -> str:
@@ -173,6 +190,7 @@ def test_yes_sends_it_and_again_is_nothing(home: Path, server: Server) -> None:
     assert KEY not in text
 
 
+@pytest.mark.usefixtures("read_once")
 def test_for_machines(home: Path, server: Server) -> None:
     [told] = json.loads(result_of("--json").stdout)
     assert (told["repository"], told["tag"], told["sent"], told["refused"]) == ("Maker/toy-train", "v1.0.0", None, [])
@@ -208,12 +226,70 @@ def test_a_model_whose_folder_is_not_what_would_be_written(home: Path, server: S
     assert (
         "refused the folder is not what would be written now (README.md differs): materialise toy/model_cards" in text
     )
-    assert "PublishRefused: model Maker/Toy-mini v1.0.0 is not published" in text
+    assert text.endswith("not published model Maker/Toy-mini v1.0.0")
+    assert text.count("README.md differs") == 1
     change(home, trained_models=trained(home, data_hash="f" * 64))
     assert "it was trained on data ffffffffffffffff" in run("--models", code=1)
     change(home, trained_models=TABLES["trained_models"].empty())
     assert "mini is not trained: materialise toy/trained_models" in run("--models", code=1)
     assert server.repos == {}
+
+
+def test_a_model_trained_on_removed_passages_is_refused_by_name(home: Path, server: Server) -> None:
+    rows = [("project", toy.group(10), "P-10", datetime(2026, 11, 30, 18))]
+    change(home, erased_ids=TABLES["erased_ids"].frame(rows))
+    text = run("--models", "--yes", code=1)
+    assert (
+        "refused mini was chosen by 8 passages removed since 2026-11-30: materialise toy/models/mini again, then "
+        "toy/model_cards not published model Maker/Toy-mini v1.0.0" in text
+    )
+    assert text.count("refused") == 1
+    # As an earlier version of this product kept it: then nobody could tell.
+    change(home, trained_passages=TABLES["trained_passages"].empty())
+    assert "refused nothing says which passages mini was trained on" in run("--models", code=1)
+    assert server.repos == {}
+
+
+def test_red_checks_of_the_training_are_repeated_for_models(home: Path, server: Server, monkeypatch) -> None:
+    monkeypatch.setattr(release_checks, "red_checks", red_checks)
+    monkeypatch.setattr(release_checks, "STAGES", ())
+    monkeypatch.setattr("tendril_assets.assets.training.read_results", lambda *_: {})
+    change(home, trained_models=trained(home, reproduced_value=0.5))
+    text = run("--models", "--yes", code=1)
+    assert "refused a check is red: trained_models.kept_weights_give_the_best_value" in text
+    assert server.repos == {}
+
+
+def test_a_removal_that_no_run_has_carried_out(home: Path, server: Server) -> None:
+    """It stands in the landing folder only, and what it names is still in the release and behind the model."""
+    listed = home.parent / "landing" / "toy" / "removals.csv"
+    listed.write_text(f"kind,id,reason,date\npassage,{toy.passage(1, 1, 1)},asked for,2026-11-30\n")
+    for option in ((), ("--models",)):
+        text = run("--yes", *option, code=1)
+        assert f"refused {listed} has 1 new entry that no run has carried out (passage {toy.passage(1, 1, 1)})" in text
+        assert "run tendril run toy_corpus, then make the release again" in text
+    listed.write_text("kind,id\n")
+    assert "refused the checks cannot be repeated:" in run(code=1)
+    shutil.rmtree(listed.parent)
+    assert "so nobody can tell whether its removal list has new entries: set TENDRIL_LANDING" in run(code=1)
+    assert server.repos == {}
+
+
+def test_a_home_made_by_an_earlier_version(home: Path, server: Server) -> None:
+    """A table that it did not write yet, and one with fewer columns."""
+    with resources(home)[0].transaction("toy", "as an earlier version left it") as con:
+        con.execute("DROP TABLE trained_passages")
+        con.execute("ALTER TABLE qrels DROP COLUMN score")
+    text = run(code=1)
+    assert "refused the checks cannot be repeated: table qrels was written by an earlier version" in text
+    text = run("--models", code=1)
+    assert "refused the checks cannot be repeated:" in text
+    assert server.repos == {}
+
+
+def test_tags_of_models_hold_no_passages() -> None:
+    result = result_of("--models", "--delete-tags", "--yes")
+    assert (result.exit_code, "tags of models hold no passages" in result.output) == (2, True)
 
 
 def test_a_licence_text_that_must_go_along_and_is_missing(home: Path, server: Server, monkeypatch) -> None:
@@ -226,8 +302,9 @@ def test_a_licence_text_that_must_go_along_and_is_missing(home: Path, server: Se
 
 
 def test_red_checks_are_repeated(home: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the graph, by name: grades that are no longer as they were judged."""
-    monkeypatch.setattr(stage, "red_checks", red_checks)
+    """Those of the graph, by name: grades that are no longer as they were judged. That all stages are asked is
+    ``assets.test_release_checks``' matter."""
+    monkeypatch.setattr(stage, "red_checks", lambda *given: red_checks(*given, stages=(qrels_assets,)))
     graded = toy.tables()["judgments"].with_columns(pl.lit(0, pl.Int8).alias("grade"))
     change(home, judgments=graded)
     text = run("--yes", code=1)
@@ -274,6 +351,7 @@ def test_another_secret_than_the_release_s(home: Path, server: Server, monkeypat
     assert server.repos == {}
 
 
+@pytest.mark.usefixtures("read_once")
 def test_the_sandbox_is_refused_by_its_settings_too(home: Path, server: Server, monkeypatch) -> None:
     monkeypatch.setenv("TENDRIL_PROFILE", "sandbox")
     for option in ("--yes", "--models"):
@@ -282,6 +360,7 @@ def test_the_sandbox_is_refused_by_its_settings_too(home: Path, server: Server, 
     assert server.repos == {}
 
 
+@pytest.mark.usefixtures("read_once")
 def test_without_a_token_nothing_is_sent_and_a_dry_run_says_what_it_can(
     home: Path, server: Server, monkeypatch
 ) -> None:
@@ -293,22 +372,26 @@ def test_without_a_token_nothing_is_sent_and_a_dry_run_says_what_it_can(
     assert all(r.authorization is None for r in server.asked)
 
 
+@pytest.mark.usefixtures("read_once")
 def test_a_hub_that_cannot_be_asked(home: Path, server: Server, monkeypatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     server.add("Maker/toy-train", {})
-    text = run()
-    assert "hub not asked: look at dataset Maker/toy-train: the hub answered 401" in text
-    assert "? unknown README.md" in text
-    text = run("--yes", code=1)
-    assert "PublishRefused" in text
-    assert "the hub could not be asked" in text
+    for options in ((), ("--yes",)):
+        text = run(*options, code=1)
+        assert "hub not asked" in text
+        assert "refused the hub could not be asked: look at dataset Maker/toy-train: the hub answered 401" in text
+        assert "? unknown README.md" in text
+    [told] = json.loads(result_of("--json", "--yes").stdout)
+    assert (told["hub"], told["sent"]) == (None, None)
+    assert "401" in told["refused"][0]
 
 
+@pytest.mark.usefixtures("read_once")
 def test_offline_is_told(home: Path, monkeypatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert "hub not asked: look at dataset Maker/toy-train" in run()
+    assert "the hub could not be asked: look at dataset Maker/toy-train" in run(code=1)
 
 
 def test_a_warehouse_in_use_is_told_and_nothing_sent(home: Path, server: Server, monkeypatch) -> None:
@@ -323,10 +406,11 @@ def test_a_warehouse_in_use_is_told_and_nothing_sent(home: Path, server: Server,
 def test_no_warehouse_no_publishing(home: Path, server: Server) -> None:
     (home / "warehouse.duckdb").unlink()
     for option in ("--yes", "--models"):
-        assert "so no c" in run(option, code=1)
+        assert "so no check can be repeated: publish where it was made" in run(option, code=1)
     assert server.repos == {}
 
 
+@pytest.mark.usefixtures("read_once")
 def test_tags_of_withdrawn_versions(home: Path, server: Server) -> None:
     """They go with --yes alone, even where the new version cannot be sent yet."""
     from tendril_assets.corpus.erasure import Removed
@@ -337,14 +421,10 @@ def test_tags_of_withdrawn_versions(home: Path, server: Server) -> None:
     withdraw(home / "release" / "toy", gone, datetime(2026, 11, 30, 12))
     text = run("--delete-tags", code=1)
     assert "old tag v1.0.0 still holds 1 removed passage: to be taken off with --yes" in text
+    assert "main, which everybody gets who names no version, is still 1.0.0: until a later version is sent" in text
     assert "its commit stays in the history of main" in text
     assert "refused it was withdrawn on 2026-11-30" in text
     assert "kept; --delete-tags takes it off" in run("--yes", code=1)
     assert list(server.repo("Maker/toy-train").tags) == ["v1.0.0"]
     assert "tag v1.0.0 taken off Maker/toy-train" in run("--yes", "--delete-tags", code=1)
     assert server.repo("Maker/toy-train").tags == {}
-
-
-def test_reasons_are_errors_of_ours(home: Path) -> None:
-    assert issubclass(cli_publish.PublishRefused, TendrilError)
-    assert client

@@ -32,6 +32,8 @@ def test_systems_are_bm25_and_each_model_before_and_after() -> None:
         {"anonymization": {"detector": "model"}},
         {"release": {**MINIMAL["release"], "version": "1"}},
         {"subsets": []},
+        {"subsets": ["a", "all"]},  # the name of all together: each query would count twice
+        {"subsets": ["a", "b", "a"]},
     ],
 )
 def test_what_does_not_fit_is_refused(changes: dict) -> None:

@@ -16,7 +16,7 @@ from tendril_assets_tests.test_architecture import MODULES
 STAGES = sorted(p.name for p in sql.folder().iterdir() if p.is_dir())
 NAMES = [name for stage in STAGES for name in sql.names(stage)]
 # Values of the right type for the parameters that queries take.
-PARAMETERS = {"final": ["answered"], **dict.fromkeys(("groups", "documents", "passages", "hit"), ["an-id"])}
+PARAMETERS = {"final": ["answered"], **{name: ["an-id"] for name in ("groups", "documents", "passages", "hit")}}
 
 
 @pytest.fixture(scope="module")

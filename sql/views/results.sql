@@ -1,19 +1,33 @@
 -- Grain: one row per system, level and measure: the table of results. A figure is stale, and the column of that name says
--- why, where the weights that were ranked were trained on passages removed since, or where they are not the ones kept now.
+-- why, where the weights that were ranked were trained on passages removed since, or chosen by them, or where they are not
+-- the ones kept now. View stale_systems says the same per system, for every other table of measures.
 -- Inputs: system_scores, trained_models, trained_passages, erased_ids.
 WITH named AS (
-    SELECT weights_sha256, passage_id, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
+    SELECT weights_sha256, passage_id, part, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
 ), gone AS (
-    SELECT named.weights_sha256, count(DISTINCT named.passage_id) AS passages, min(erased_ids.since) AS since
+    SELECT
+        named.weights_sha256,
+        count(DISTINCT named.passage_id) FILTER (WHERE named.part = 'train') AS trained_on,
+        count(DISTINCT named.passage_id) FILTER (WHERE named.part <> 'train') AS chosen_by,
+        min(erased_ids.since) AS since
     FROM named JOIN erased_ids ON erased_ids.id = named.id
     GROUP BY named.weights_sha256
 )
 SELECT
     system_scores.*,
     CASE
-        WHEN gone.passages IS NOT NULL THEN
-            'trained on ' || gone.passages || CASE gone.passages WHEN 1 THEN ' passage' ELSE ' passages' END
-            || ' removed since ' || strftime(gone.since, '%Y-%m-%d') || '; train it again'
+        WHEN gone.weights_sha256 IS NOT NULL THEN
+            concat_ws(
+                ' and ',
+                CASE
+                    WHEN gone.trained_on = 1 THEN 'trained on 1 passage'
+                    WHEN gone.trained_on > 1 THEN format('trained on {:,} passages', gone.trained_on)
+                END,
+                CASE
+                    WHEN gone.chosen_by = 1 THEN 'chosen by 1 passage'
+                    WHEN gone.chosen_by > 1 THEN format('chosen by {:,} passages', gone.chosen_by)
+                END
+            ) || ' removed since ' || strftime(gone.since, '%Y-%m-%d') || '; train it again'
         WHEN trained_models.weights_sha256 <> system_scores.weights THEN
             'ranked with other weights than those kept now; rank it again'
     END AS stale

@@ -7,7 +7,6 @@ written together, because the length rule holds for the masked text too.
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 
@@ -29,7 +28,13 @@ from tendril_assets.assets.reading import (
     read_files,
     spans_of,
 )
-from tendril_assets.assets.removal import removal_checks, taken_out, with_former_seconds, withheld_documents
+from tendril_assets.assets.removal import (
+    erase_newly_hit,
+    removal_checks,
+    taken_out,
+    with_former_seconds,
+    withheld_documents,
+)
 from tendril_assets.assets.restrictions import restriction_assets
 from tendril_assets.assets.sampling import sampling_assets
 from tendril_assets.assets.shown import passage_fates
@@ -50,8 +55,6 @@ from tendril_assets.corpus.textclean import clean
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.delivered import read_again
 from tendril_assets.resources.detector import build_detector
-from tendril_assets.resources.erased_rows import note_erased, stored
-from tendril_assets.resources.erasing import erase_caches
 from tendril_assets.resources.text_work import masking_work
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
@@ -60,7 +63,6 @@ from tendril_assets.tables import TABLES
 
 # A label whose share of all masked entities moves by more than this between two runs is worth a look.
 LABEL_SHARE_JUMP = 0.1
-_TAKEN = ("project", "document", "passage_id")
 
 
 def corpus_assets(spec: CollectionSpec) -> Stage:
@@ -102,25 +104,21 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
         for file, reading in read_files(
             files, spec.extraction, Settings.from_env().workers, artifacts, context.log.info, tally
         ):
-            read = reading.extraction
+            extraction = reading.extraction
             rows.add(passage_rows(file.project, file.document, reading.passages, hasher))
             figures = (
-                read.page_count,
-                list(read.empty_pages),
-                list(read.dropped_lines),
-                read.characters,
+                extraction.page_count,
+                list(extraction.empty_pages),
+                list(extraction.dropped_lines),
+                extraction.characters,
                 reading.page_characters,
                 reading.seconds,
                 EXTRACTOR_VERSION,
             )
-            status.append((file.project, file.document, read.outcome, read.message, *figures))
+            status.append((file.project, file.document, extraction.outcome, extraction.message, *figures))
         found = rows.frame()
         passages, removed, effects = taken_out(warehouse, spec, found, hasher)
-        # What was stored of a document holds the passages that are taken out of it now for the first time.
-        before = set(stored(warehouse, collection, "removed_passages").select(_TAKEN).iter_rows())
-        hit = {(project, document) for project, document, _ in {*removed.select(_TAKEN).iter_rows()} - before}
-        gone = erase_caches(artifacts, collection, {hasher.document(project, document) for project, document in hit})
-        note_erased(warehouse, collection, datetime.now(UTC).replace(tzinfo=None), gone)
+        erase_newly_hit(warehouse, artifacts, collection, removed, hasher)
         outcomes = TABLES["document_status"].frame(status).sort("project", "document")
         frames = {
             "document_status": with_former_seconds(warehouse, collection, outcomes, withheld),

@@ -7,11 +7,12 @@ each part of it finds what the last try left. A collection without removals is n
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import dagster as dg
+import duckdb
 import polars as pl
 
 from tendril_assets.assets.asking import open_ledger
@@ -24,6 +25,7 @@ from tendril_assets.corpus.identifiers import KeyedHasher, nfc
 from tendril_assets.errors import ErasureIncomplete, TendrilError
 from tendril_assets.files import sweep_partials
 from tendril_assets.release.withdrawing import withdraw
+from tendril_assets.release.wording import plural
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.erased_rows import (
     ids_of,
@@ -36,7 +38,7 @@ from tendril_assets.resources.erased_rows import (
 )
 from tendril_assets.resources.erasing import Erased, documents_hit, erase_texts, removed_requests
 from tendril_assets.resources.request_passages import NAME as REQUEST_PASSAGES
-from tendril_assets.resources.rewriting import ERASED
+from tendril_assets.resources.rewriting import LINKED, OPEN
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -59,6 +61,13 @@ CORPUS = (
 DONE = "erased_ids"
 SHOWN = 20
 _IDS = TABLES["erased_ids"]
+# What a full disk, a damaged file, or a program that has it open ends a part with.
+_FAILURES = (TendrilError, OSError, duckdb.Error, pl.exceptions.PolarsError)
+# What still holds the bytes of a file that was written anew, and when they go.
+_HELD = {
+    LINKED: "has another name (a hard link, perhaps a backup). What was erased is still there: delete that",
+    OPEN: "is open in another program. What was erased is gone once that closes it",
+}
 # What finds the replies to be erased, so it goes after them.
 _FINDS_REPLIES = (REQUEST_PASSAGES, "candidates")
 
@@ -72,7 +81,7 @@ class Work(NamedTuple):
     removed: Removed
     hasher: KeyedHasher
     at: datetime
-    log: Callable[[str], None]
+    log: dg.DagsterLogManager
 
 
 def erasure_assets(spec: CollectionSpec) -> Stage:
@@ -92,7 +101,7 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
             warehouse.replace(collection, {"erased_ids": ids}, "note what is to be erased")
             removed = Removed.of(ids.select("kind", "id").iter_rows())
             context.log.info(f"{fresh:,} ids on the removal list are new: erasing what was made of them before")
-            erase_all(Work(warehouse, artifacts, collection, removed, hasher, at, context.log.info))
+            erase_all(Work(warehouse, artifacts, collection, removed, hasher, at, context.log))
         history = stored(warehouse, collection, "erasures")
         stale = mark_stale_models(warehouse, spec, Settings.from_env())
         for one in stale:
@@ -114,9 +123,9 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
     def nothing_erased_is_left(warehouse: Warehouse) -> dg.AssetCheckResult:
         ids = warehouse.load(collection, "erased_ids")
         removed = Removed.of(ids.select("kind", "id").iter_rows())
-        others = landed_by_others(warehouse, collection, removed)
-        left = rows_left(warehouse, collection, ids_of(removed) - {i for found in others.values() for i in found})
-        entries = [f"{place}: {n:,} rows" for place, n in left.items()]
+        others = landed_by_others(warehouse, collection, ids_of(removed))
+        left = rows_left(warehouse, collection, ids_of(removed))
+        entries = [f"{place}: {plural(n, 'row')}" for place, n in left.items()]
         entries += [
             f"{table}: the test collection in the landing folder holds {len(found):,} of the ids, such as {found[0]}"
             for table, found in others.items()
@@ -174,8 +183,7 @@ def erase_all(work: Work) -> None:
     Raises ErasureIncomplete, naming each part that failed and why.
     """
     warehouse, collection = work.warehouse, work.collection
-    others = landed_by_others(warehouse, collection, work.removed)
-    ids = ids_of(work.removed) - {i for found in others.values() for i in found}
+    ids = ids_of(work.removed)
     groups = _groups_hit(work)
     texts = warehouse.load(collection, "corpus", ["text"])["text"].unique()
     hit = documents_hit(warehouse, collection, work.removed, work.hasher)
@@ -192,6 +200,7 @@ def erase_all(work: Work) -> None:
     def releases() -> Iterable[Erased]:
         root = Settings.from_env().release / collection
         present = frozenset(warehouse.load(collection, "corpus", ["passage_id"])["passage_id"])
+        failure = None
         try:
             done = withdraw(
                 root,
@@ -201,11 +210,14 @@ def erase_all(work: Work) -> None:
                 present_passages=present,
                 key_fingerprint=work.hasher.fingerprint,
             )
-        finally:
-            if warehouse.exists(collection, "releases"):
-                table = marked_releases(warehouse, collection, root)
-                warehouse.replace(collection, {"releases": table}, "mark withdrawn releases")
-        return [Erased("release", one.version, one.taken) for one in done]
+        except ErasureIncomplete as error:
+            done, failure = error.done, error
+        if warehouse.exists(collection, "releases"):
+            table = marked_releases(warehouse, collection, root)
+            warehouse.replace(collection, {"releases": table}, "mark withdrawn releases")
+        yield from (Erased("release", one.version, one.taken) for one in done)
+        if failure:
+            raise failure
 
     def finding_rows() -> Iterable[Erased]:
         leave = () if not failed else _FINDS_REPLIES
@@ -220,36 +232,41 @@ def erase_all(work: Work) -> None:
 
     def database() -> Iterable[Erased]:
         done = warehouse.rewrite()
-        work.log(f"warehouse written anew: {done.rows:,} rows, {done.bytes_before:,} bytes became {done.bytes_after:,}")
-        if done.former != ERASED:
-            work.log(f"the former file of the warehouse is {done.former}: what keeps it there sees what was erased")
+        work.log.info(
+            f"warehouse written anew: {done.rows:,} rows, {done.bytes_before:,} bytes became {done.bytes_after:,}"
+        )
+        _warn_of(work, "warehouse", done.former)
         return [Erased("warehouse", "file", 1)]
 
     def copy() -> Iterable[Erased]:
         if not Settings.from_env().snapshot.exists():
             return []
         made = warehouse.publish_snapshot(erase_former=True)
-        if made.former != ERASED:
-            work.log(
-                f"the former snapshot is {made.former}: what keeps it there sees what was erased, until it lets go"
-            )
+        _warn_of(work, "snapshot", made.former)
         return [Erased("snapshot", "file", 1)]
 
     for part in (rows, files_and_replies, releases, finding_rows, partials, database, copy):
+        done: list[Erased] = []
         try:
-            done = list(part())
-        except (TendrilError, OSError) as error:
+            try:
+                for one in part():
+                    work.log.info(f"erased in {one.place}: {one.name}, {one.items:,}")
+                    done.append(one)
+            finally:
+                note_erased(warehouse, collection, work.at, done)
+        except _FAILURES as error:
             failed.append(f"{part.__name__.replace('_', ' ')}: {error}")
-            continue
-        for one in done:
-            work.log(f"erased in {one.place}: {one.name}, {one.items:,}")
-        note_erased(warehouse, collection, work.at, done)
     if failed:
         raise ErasureIncomplete(
             f"{collection}: what is removed could not be erased everywhere. "
             + "\n".join(failed)
             + "\nEverything else is erased. Correct that and run again: the erasure goes on, and nothing is judged before."
         )
+
+
+def _warn_of(work: Work, what: str, former: str | None) -> None:
+    if former in _HELD:
+        work.log.warning(f"the former file of the {what} {_HELD[former]}")
 
 
 def _groups_hit(work: Work) -> frozenset[str]:

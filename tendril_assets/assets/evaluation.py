@@ -20,6 +20,7 @@ from tendril_assets.assets.shown import (
     score_pictures,
 )
 from tendril_assets.assets.stale_models import stale_metadata, stale_models
+from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.collection import judged_collection
 from tendril_assets.evaluation.metrics import GAIN, TIE_RULE, ties_at_cuts
 from tendril_assets.evaluation.tables import ScoreTables, score_tables
@@ -84,11 +85,12 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         test = read_inputs(artifacts, spec)
+        ranked = warehouse.load(spec.collection, "ranked_systems")
+        _require_rankings_of(spec, test.ranked_hash, ranked)
         runs = warehouse.load(spec.collection, "retrieval_runs")
         tables = score_tables(runs, test, list(spec.models), spec.evaluation, spec.seed)
         frames = {name: getattr(tables, name) for name in SCORES}
         # What a card compares with the weights it describes: the scores say themselves whose they are.
-        ranked = warehouse.load(spec.collection, "ranked_systems")
         frames["system_scores"] = tables.system_scores.join(ranked, on="system", how="left", maintain_order="left")
         metadata = _metadata(spec, tables, ties_at_cuts(runs, spec.evaluation.cutoffs), _note(test.qrels))
         metadata["system_scores"] |= stale_metadata(stale_models(warehouse, spec.collection))
@@ -111,6 +113,16 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         return dg.AssetCheckResult(passed=set(found.values()) == {wanted}, metadata={"judged": wanted, "ranked": found})
 
     return Stage([evaluation_inputs, *run_assets(spec), retrieval_runs, scores], [complete])
+
+
+def _require_rankings_of(spec: CollectionSpec, test_hash: str, ranked: pl.DataFrame) -> None:
+    """Raises TendrilError where a system has no ranking of the present test collection: all it lacks would count 0."""
+    of = dict(ranked.select("system", "test_hash").iter_rows())
+    if lacking := [system for system in spec.systems if of.get(system) != test_hash]:
+        raise TendrilError(
+            f"{spec.collection}.retrieval_runs holds no ranking of the present test collection by {', '.join(lacking)}: "
+            f"materialise {spec.collection}/runs/<system> of each, then {spec.collection}/retrieval_runs, then the scores"
+        )
 
 
 def _note(qrels: pl.DataFrame) -> dict[str, str]:

@@ -5,7 +5,7 @@ cannot get round a red one. The report does not wait for it: it is also for find
 cards name the release they were trained on, so they come after it; materialised alone they do without.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.assets.release_checks import red_checks
-from tendril_assets.assets.released import PASSAGES, TABLE, former_releases, passages_of_releases, with_release
+from tendril_assets.assets.released import (
+    PASSAGES,
+    TABLE,
+    former_releases,
+    known_withdrawals,
+    passages_of_releases,
+    with_release,
+)
 from tendril_assets.assets.stale_models import mark_stale_models, stale_metadata, stale_models, stale_systems
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import ExportInvariantError
@@ -26,7 +33,7 @@ from tendril_assets.files import write_atomically
 from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, REPORT_VIEWS, read_figures
 from tendril_assets.release.folders import MODELS
 from tendril_assets.release.huggingface import published_rows
-from tendril_assets.release.invariants import BREACH_QUERIES, personal_breaches, sql_breaches
+from tendril_assets.release.invariants import BREACH_QUERIES, Breach, personal_breaches, sql_breaches
 from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_folder import write_model
@@ -35,7 +42,7 @@ from tendril_assets.release.publish import Release, ReleaseInputs, content_of, w
 from tendril_assets.release.report import render_report
 from tendril_assets.release.report_inputs import ReportInputs, headline_measure
 from tendril_assets.release.weights import read_weights_folder
-from tendril_assets.release.withdrawn import Withdrawal, withdrawals
+from tendril_assets.release.withdrawn import Withdrawal, is_withdrawn
 from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
@@ -68,7 +75,8 @@ def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
         release = write_release(root, release_inputs(warehouse, artifacts, spec, settings))
         context.log.info(f"release {release.path}: {release.outcome}")
         table = with_release(warehouse, spec, root, release)
-        yield from store(context, warehouse, spec, {TABLE: table}, {TABLE: _release_metadata(release, root)})
+        told = known_withdrawals(warehouse, spec.collection, root)
+        yield from store(context, warehouse, spec, {TABLE: table}, {TABLE: _release_metadata(release, told)})
 
     return releases
 
@@ -77,14 +85,21 @@ def release_inputs(
     warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings
 ) -> ReleaseInputs:
     """Everything a release is made of, read from the warehouse, with what speaks against it."""
+    # Takes long where its cache was taken away: that is filled here, while others may write.
+    _personal(_frame(warehouse, spec, "corpus"), artifacts, spec, settings)
+    with warehouse.one_state("read what a release is made of"):
+        return _release_inputs(warehouse, artifacts, spec, settings)
+
+
+def _release_inputs(
+    warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings
+) -> ReleaseInputs:
     choice = warehouse.load(spec.collection, "judge_choice")
     require_planned_judge(spec, choice, planned_judge(artifacts, spec))
     frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
     rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
     breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
-    personal = personal_breaches(
-        residual_in_documents(frames["corpus"], residual_search(), artifacts, spec.collection, settings.workers)
-    )
+    personal = _personal(frames["corpus"], artifacts, spec, settings)
     return ReleaseInputs(
         spec=spec,
         rows=rows,
@@ -96,10 +111,16 @@ def release_inputs(
         open_requests=completeness(warehouse, spec)["n_open"],
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
         sandbox=settings.is_sandbox,
+        withdrawn=known_withdrawals(warehouse, spec.collection, settings.release / spec.collection),
     )
 
 
-def _release_metadata(release: Release, root: Path) -> dict[str, Any]:
+def _personal(corpus: pl.DataFrame, artifacts: Artifacts, spec: CollectionSpec, settings: Settings) -> list[Breach]:
+    found = residual_in_documents(corpus, residual_search(), artifacts, spec.collection, settings.workers)
+    return personal_breaches(found)
+
+
+def _release_metadata(release: Release, told: list[Withdrawal]) -> dict[str, Any]:
     rows = markdown_table(("config", "rows"), [(name, f"{n:,}") for name, n in release.manifest["rows"].items()])
     return {
         "path": dg.MetadataValue.path(str(release.path)),
@@ -107,7 +128,7 @@ def _release_metadata(release: Release, root: Path) -> dict[str, Any]:
         "sandbox": release.manifest["sandbox"],
         "content_hash": release.manifest["content_hash"],
         "rows": dg.MetadataValue.md(rows),
-        **({"withdrawn": dg.MetadataValue.md(_withdrawn(told))} if (told := withdrawals(root)) else {}),
+        **({"withdrawn": dg.MetadataValue.md(_withdrawn(told))} if told else {}),
     }
 
 
@@ -214,7 +235,7 @@ def _is_released(warehouse: Warehouse, spec: CollectionSpec) -> bool:
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
     views = {table for name in REPORT_VIEWS for table in sql.inputs(f"views/{name}")}
-    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/results")}
+    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/stale_systems")}
 
     @work_asset(
         spec,
@@ -227,7 +248,8 @@ def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
     )
     def report(warehouse: Warehouse) -> dg.MaterializeResult:
         settings = Settings.from_env()
-        inputs = report_inputs(warehouse, spec, settings)
+        with warehouse.one_state("read what the report shows"):
+            inputs = report_inputs(warehouse, spec, settings)
         path = settings.reports / f"{spec.collection}.html"
         write_atomically(path, render_report(inputs).encode())
         return dg.MaterializeResult(metadata=_report_metadata(path, inputs))
@@ -324,18 +346,30 @@ def _files_intact(spec: CollectionSpec) -> dg.AssetChecksDefinition:
         spec,
         "releases",
         "release_files_intact",
-        description="Every release in the table is on disk, and its files are those it was written with.",
+        description="Every release in the table is on disk, and its files are those it was written with: else put them back "
+        "from a copy or from the version's tag. The folder of a withdrawn version may be deleted.",
     )
     def release_files_intact(warehouse: Warehouse) -> dg.AssetCheckResult:
         damaged: dict[str, list[str]] = {}
-        for version, folder in warehouse.load(spec.collection, "releases", ["version", "path"]).iter_rows():
-            path = Path(folder)
-            found = damaged_files(path, read_manifest(path)) if (path / MANIFEST).is_file() else [MANIFEST]
-            if found:
-                damaged[version] = found[:20]
+        for release in warehouse.load(spec.collection, "releases").iter_rows(named=True):
+            if found := _damaged(release):
+                damaged[release["version"]] = found[:20]
         return dg.AssetCheckResult(passed=not damaged, metadata={"damaged": dg.MetadataValue.json(damaged)})
 
     return release_files_intact
+
+
+def _damaged(release: Mapping[str, Any]) -> list[str]:
+    """Files of a row of ``releases`` that are missing or others; the manifest itself where it is not the row's."""
+    folder = Path(release["path"])
+    if release["withdrawn_at"] is not None and not folder.exists():
+        return []
+    try:
+        manifest = read_manifest(folder)
+    except ExportInvariantError:
+        return [MANIFEST]
+    is_other = manifest["content_hash"] != release["content_hash"] and not is_withdrawn(manifest)
+    return [*([MANIFEST] if is_other else []), *damaged_files(folder, manifest)]
 
 
 def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str) -> pl.DataFrame:

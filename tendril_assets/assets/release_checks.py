@@ -4,11 +4,13 @@ A red check stops a run, but not a person who materialises the release alone, no
 very checks of the stages before are called again; one that is added there is repeated here without further ado.
 """
 
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import dagster as dg
 
 from tendril_assets.assets.calibration import calibration_assets
+from tendril_assets.assets.common import Stage
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.assets.examples import examples_assets
@@ -21,6 +23,7 @@ from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
+MakeStage = Callable[[CollectionSpec], Stage]
 # Every stage between landing and release. Models are none: data is released whether or not a model is.
 STAGES = (
     corpus_assets,
@@ -34,20 +37,24 @@ STAGES = (
 )
 
 
-def blocking_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
-    """The blocking checks of those stages, in their order."""
-    checks = [check for stage in STAGES for check in stage(spec).checks]
+def blocking_checks(spec: CollectionSpec, stages: Iterable[MakeStage] = STAGES) -> list[dg.AssetChecksDefinition]:
+    """The blocking checks of these stages, in their order."""
+    checks = [check for stage in stages for check in stage(spec).checks]
     return [check for check in checks if all(one.blocking for one in check.check_specs)]
 
 
-def red_checks(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec) -> list[Breach]:
+def red_checks(
+    warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, stages: Iterable[MakeStage] = STAGES
+) -> list[Breach]:
     """A breach for each blocking check that fails now, by the check's own judgment."""
     resources = {"warehouse": warehouse, "artifacts": artifacts}
     found = []
-    for check in blocking_checks(spec):
+    # One for all: each makes a Dagster instance of its own, which takes longer than a check.
+    context = dg.build_op_context()
+    for check in blocking_checks(spec, stages):
         [described] = check.check_specs
         asked_for = sorted(check.required_resource_keys & resources.keys())
-        result = cast(dg.AssetCheckResult, check(**{name: resources[name] for name in asked_for}))
+        result = cast(dg.AssetCheckResult, check(context, **{name: resources[name] for name in asked_for}))
         # A blocking check that fails as a warning stops no run, and no release either.
         if not result.passed and result.severity == dg.AssetCheckSeverity.ERROR:
             found.append(Breach("blocking_check", f"{'/'.join(described.asset_key.path[1:])}.{described.name}"))

@@ -6,14 +6,19 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
-from tendril_assets.release.huggingface import read_rows
+from tendril_assets.release.huggingface import shard_files
 from tendril_assets.release.publish import UNCHANGED, Release
-from tendril_assets.release.withdrawn import marked
+from tendril_assets.release.withdrawn import Withdrawal, marked, withdrawals
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
 TABLE, PASSAGES = "releases", "released_passages"
+_REMOVED = """
+SELECT version, passage_id FROM released_passages
+WHERE list_has_any([passage_id, document_id, group_id], (SELECT coalesce(list(id), []) FROM erased_ids))
+ORDER BY ALL
+"""
 
 
 def former_releases(warehouse: Warehouse, collection: str) -> pl.DataFrame:
@@ -32,6 +37,26 @@ def marked_releases(warehouse: Warehouse, collection: str, root: Path) -> pl.Dat
     return marked(former_releases(warehouse, collection), root)
 
 
+def known_withdrawals(warehouse: Warehouse, collection: str, root: Path) -> list[Withdrawal]:
+    """The withdrawn versions of this collection: what their folders below ``root`` say, and what table ``releases`` says of
+    one whose folder is gone. Copies and its tag hold the removed passages all the same, and cards must say so.
+
+    Raises ExportInvariantError where a version has no readable manifest.
+    """
+    told = {one.version: one for one in withdrawals(root)}
+    gone = marked_releases(warehouse, collection, root).filter(
+        pl.col("withdrawn_at").is_not_null(), ~pl.col("sandbox"), ~pl.col("version").is_in(list(told))
+    )
+    if gone.height and all(warehouse.exists(collection, table) for table in (PASSAGES, "erased_ids")):
+        held = warehouse.frame(collection, _REMOVED, "look for what withdrawn versions held")
+        for row in gone.iter_rows(named=True):
+            version, ids = row["version"], tuple(held.filter(version=row["version"])["passage_id"])
+            told[version] = Withdrawal(
+                version, Path(row["path"]), row["withdrawn_at"], ids, row["removed_judgments"] or 0
+            )
+    return list(told.values())
+
+
 def with_release(warehouse: Warehouse, spec: CollectionSpec, root: Path, release: Release) -> pl.DataFrame:
     """Table ``releases`` with this one; an unchanged one keeps the row it has."""
     former, version = marked_releases(warehouse, spec.collection, root), spec.release.version
@@ -42,15 +67,18 @@ def with_release(warehouse: Warehouse, spec: CollectionSpec, root: Path, release
 
 
 def passages_of_releases(warehouse: Warehouse, collection: str) -> pl.DataFrame:
-    """Table ``released_passages``: of each version of ``releases`` what is in its folder, and of a withdrawn one what the
-    table knows besides. Of a version that was withdrawn before it was noted here only what is left can be told."""
+    """Table ``released_passages``: of each version of ``releases`` what is in its folder, and of one that was withdrawn, or
+    whose folder is gone, what the table knows. Of a version that was withdrawn before it was noted here only what is left
+    can be told."""
     table = TABLES[PASSAGES]
     known = warehouse.load(collection, PASSAGES) if warehouse.exists(collection, PASSAGES) else table.empty()
-    releases = former_releases(warehouse, collection)
-    withdrawn = releases.filter(pl.col("withdrawn_at").is_not_null())["version"]
-    frames = [known.filter(pl.col("version").is_in(withdrawn.implode()))]
-    frames += [_published(version, Path(path)) for version, path in releases.select("version", "path").iter_rows()]
-    return pl.concat(frames).unique(list(table.key)).sort(table.key)
+    frames = []
+    for row in former_releases(warehouse, collection).iter_rows(named=True):
+        published = _published(row["version"], Path(row["path"]))
+        frames += [published] if published is not None else []
+        if published is None or row["withdrawn_at"] is not None:
+            frames.append(known.filter(version=row["version"]))
+    return pl.concat([table.empty(), *frames]).unique(list(table.key)).sort(table.key)
 
 
 def _row(version: str, release: Release) -> pl.DataFrame:
@@ -67,19 +95,22 @@ def _row(version: str, release: Release) -> pl.DataFrame:
         "created_at": datetime.now(UTC).replace(tzinfo=None),
         "withdrawn_at": None,
         "removed_rows": None,
+        "removed_judgments": None,
     }
     return TABLES[TABLE].frame([row])
 
 
-def _published(version: str, folder: Path) -> pl.DataFrame:
-    table = TABLES[PASSAGES]
+def _published(version: str, folder: Path) -> pl.DataFrame | None:
+    """The passages in a version's folder; None where it is gone or damaged, which check release_files_intact says."""
     try:
-        corpus = read_rows(folder).corpus
-    except ExportInvariantError:  # a folder that is gone: check release_files_intact says so
-        return table.empty()
-    return corpus.select(
-        pl.lit(version).alias("version"),
-        pl.col("id").alias("passage_id"),
-        pl.col("document").alias("document_id"),
-        pl.col(corpus.columns[2]).alias("group_id"),
-    )
+        corpus = pl.scan_parquet(shard_files(folder, "corpus"))
+        group = corpus.collect_schema().names()[2]
+        places = corpus.select(
+            pl.lit(version).alias("version"),
+            pl.col("id").alias("passage_id"),
+            pl.col("document").alias("document_id"),
+            pl.col(group).alias("group_id"),
+        )
+        return places.collect()
+    except (ExportInvariantError, OSError, pl.exceptions.PolarsError):
+        return None

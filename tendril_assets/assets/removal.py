@@ -1,5 +1,6 @@
 """The removal list at work: what it takes out of the passages, what each entry hit, and whether anything is left."""
 
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import dagster as dg
@@ -10,9 +11,11 @@ from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.corpus.removal_effects import NO_MATCH, removal_effects
 from tendril_assets.corpus.removals import Removals, is_address
 from tendril_assets.corpus.removed_passages import REMEMBERED, take_out, taken_per_entry
+from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.erased_rows import note_erased, stored
+from tendril_assets.resources.erasing import erase_caches
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.tables import TABLES
 
 SHOWN = 20
 
@@ -69,10 +72,7 @@ def taken_out(
     effect once is no misspelt one.
     """
     collection = spec.collection
-    former = {
-        name: warehouse.load(collection, name) if warehouse.exists(collection, name) else TABLES[name].empty()
-        for name in ("removed_passages", "removal_effects")
-    }
+    former = {name: stored(warehouse, collection, name) for name in ("removed_passages", "removal_effects")}
     entries = warehouse.load(collection, "removals", ["kind", "id"]).rows()
     passages, removed = take_out(
         found, Removals.of(entries), former["removed_passages"], spec.filters.near_duplicate, hasher
@@ -87,6 +87,18 @@ def taken_out(
         former["removal_effects"],
     )
     return passages, removed, effects
+
+
+def erase_newly_hit(
+    warehouse: Warehouse, artifacts: Artifacts, collection: str, removed: pl.DataFrame, hasher: KeyedHasher
+) -> None:
+    """Erase what was cached of the documents that ``removed``, the new rows of removed_passages, takes a passage from for
+    the first time: it holds that passage. Call it before these rows are stored, so that a kill in between repeats it."""
+    before = stored(warehouse, collection, "removed_passages")
+    fresh = removed.join(before, on=["project", "document", "passage_id"], how="anti")
+    hit = {hasher.document(*place) for place in fresh.select("project", "document").unique().iter_rows()}
+    gone = erase_caches(artifacts, collection, hit)
+    note_erased(warehouse, collection, datetime.now(UTC).replace(tzinfo=None), gone)
 
 
 def removal_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:

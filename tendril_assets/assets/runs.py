@@ -198,7 +198,7 @@ def _dense_run(
     described = spec.models[model]
 
     def make(scopes: list[Scope]) -> Ranked:
-        store = EmbeddingStore(artifacts.folder(spec.collection, "embeddings", model))
+        store = EmbeddingStore(artifacts.folder(spec.collection, "embeddings", system))
         encoder = dense.load_encoder(described, weights, store=store)
         if weights is None:  # a fine-tuned model has the width it was trained with
             tell_cut(described, context.log)

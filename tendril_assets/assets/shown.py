@@ -70,13 +70,13 @@ def comparison_pictures(spec: CollectionSpec, comparisons: pl.DataFrame) -> dict
 def catalog_pictures(spec: CollectionSpec, scores: pl.DataFrame) -> dict[str, Any]:
     """Every system per catalog. ``scores``: table catalog_scores."""
     measure, confidence = headline_measure(spec), spec.evaluation.confidence
-    return picture_metadata([results_pictures.catalogs(scores, spec.systems, measure, confidence)])
+    return picture_metadata([results_pictures.catalogs(scores, spec.systems, measure, confidence, spec.group)])
 
 
 def catalog_comparison_pictures(spec: CollectionSpec, comparisons: pl.DataFrame) -> dict[str, Any]:
     """``comparisons``: table catalog_comparisons."""
     measure, confidence = headline_measure(spec), spec.evaluation.confidence
-    return picture_metadata([results_pictures.catalog_differences(comparisons, measure, confidence)])
+    return picture_metadata([results_pictures.catalog_differences(comparisons, measure, confidence, spec.group)])
 
 
 def group_pictures(spec: CollectionSpec, groups: pl.DataFrame) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
 CHECK = "not_trained_on_removed_passages"
-_MODELS, _RESULTS = "views/models_on_removed", "views/results"
-_SYSTEMS = "SELECT DISTINCT system, stale FROM ({}) WHERE stale IS NOT NULL ORDER BY ALL"
+_MODELS, _SYSTEMS = "views/models_on_removed", "views/stale_systems"
 
 
 class StaleModel(NamedTuple):
@@ -54,11 +53,11 @@ def stale_models(warehouse: Warehouse, collection: str) -> list[StaleModel]:
 
 
 def stale_systems(warehouse: Warehouse, collection: str) -> dict[str, str]:
-    """System -> why its measures no longer hold, as the view ``results`` says it."""
-    if not _present(warehouse, collection, _RESULTS):
+    """System -> why its measures no longer hold, as the views ``stale_systems`` and ``results`` say it."""
+    if not _present(warehouse, collection, _SYSTEMS):
         return {}
-    found = warehouse.frame(collection, _SYSTEMS.format(sql.query(_RESULTS)), "look for stale measures")
-    return dict(found.iter_rows())
+    found = warehouse.frame(collection, sql.query(_SYSTEMS), "look for stale measures")
+    return dict(found.select("system", "stale").iter_rows())
 
 
 def stale_metadata(found: list[StaleModel]) -> dict[str, Any]:
@@ -74,9 +73,8 @@ def mark_stale_models(warehouse: Warehouse, spec: CollectionSpec, settings: Sett
     """Put a notice on the released folder of each stale model; returns the stale models."""
     found = stale_models(warehouse, spec.collection)
     for one in found:
-        if one.model in spec.models:
-            name = spec.release.published_model(one.model).name
-            mark(settings.release / spec.collection / MODELS / name, f"{one.reason}: train it again")
+        name = spec.release.published_model(one.model).name
+        mark(settings.release / spec.collection / MODELS / name, f"{one.reason}: train it again")
     return found
 
 
@@ -96,11 +94,15 @@ def stale_models_check(spec: CollectionSpec, table: str) -> dg.AssetChecksDefini
         return dg.AssetCheckResult(
             passed=not found,
             severity=dg.AssetCheckSeverity.WARN,
-            description="; ".join(f"{one.model} was {one.reason}: train it again" for one in found) or None,
+            description="; ".join(f"{one.model} was {one.reason}: {_advice(one, spec)}" for one in found) or None,
             metadata={"models": len(found), **stale_metadata(found)},
         )
 
     return not_trained_on_removed_passages
+
+
+def _advice(one: StaleModel, spec: CollectionSpec) -> str:
+    return "train it again" if one.model in spec.models else "delete its weights, for it left the specification"
 
 
 def _present(warehouse: Warehouse, collection: str, query: str) -> bool:

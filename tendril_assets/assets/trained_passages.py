@@ -16,6 +16,7 @@ from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
+from tendril_assets.training.installing import KEPT
 
 TABLE = "trained_passages"
 HAND_OVER = "training_passages"
@@ -43,14 +44,16 @@ def keep(artifacts: Artifacts, collection: str, model: str, data_hash: str) -> N
 def table(
     artifacts: Artifacts, warehouse: Warehouse, spec: CollectionSpec, results: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    """Table ``trained_passages`` of the models with these results (``result.json``).
+    """Table ``trained_passages``: of the models with these results (``result.json``), and, as the table has them, of those
+    that left the specification for as long as their weights are there.
 
     Raises:
         TrainingError: what a model was trained on is not known; then nobody could tell whether a removal touches it.
     """
     collection = spec.collection
     former = warehouse.load(collection, TABLE) if warehouse.exists(collection, TABLE) else TABLES[TABLE].empty()
-    frames = [TABLES[TABLE].empty()]
+    left = [m for m in former["model"].unique() if m not in results and _kept(artifacts, collection, m).is_dir()]
+    frames = [former.filter(pl.col("model").is_in(left))]
     for model, result in results.items():
         weights = result["weights_sha256"]
         known = _of_data(_path(artifacts, collection, model), result["data_hash"])
@@ -66,6 +69,10 @@ def table(
         )
         frames.append(named)
     return pl.concat(frames)
+
+
+def _kept(artifacts: Artifacts, collection: str, model: str) -> Path:
+    return artifacts.folder(collection, "models", model) / KEPT
 
 
 def _path(artifacts: Artifacts, collection: str, model: str) -> Path:

@@ -5,22 +5,24 @@ from pathlib import Path
 
 import polars as pl
 
+from tendril_assets.assets.keys import HASH_KEY_FINGERPRINT
 from tendril_assets.audit.known import Fact, Known, Tables, known, named_rows
 from tendril_assets.audit.matching import Matcher
 from tendril_assets.audit.needles import Needle
-from tendril_assets.audit.places import DAGSTER, SOURCE, Folders
-from tendril_assets.audit.searching import Finding, OnProgress, Result, Search, Unread
+from tendril_assets.audit.places import DAGSTER, SOURCE, TRAINED, Folders, table_of
+from tendril_assets.audit.searching import RECORD, Finding, OnProgress, Result, Search, Unread
 from tendril_assets.audit.values import opened
-from tendril_assets.corpus.identifiers import KeyedHasher
-from tendril_assets.errors import LandingError, LedgerError, MissingHashKey, WarehouseError
+from tendril_assets.corpus.identifiers import KeyedHasher, require_fingerprint
+from tendril_assets.errors import AuditError, HashKeyChanged, LandingError, LedgerError, MissingHashKey, WarehouseError
+from tendril_assets.release.changelog import CHANGELOG
 from tendril_assets.release.manifest import MANIFEST
 from tendril_assets.resources.erased_rows import KEPT
 from tendril_assets.resources.landing import read_removals
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 
-# Found where ids of what is removed stand on purpose: they are keyed hashes, and say that it is removed.
-RECORD = "record"
+# Place of what is not read because nobody knows what to look for.
+IDS = "ids"
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,7 @@ class IdAudit:
 
     @property
     def exit_code(self) -> int:
-        left = [f for f in self.result.findings if f.how != RECORD and f.place != SOURCE]
-        return 1 if left else 2 if any(u.place != SOURCE for u in self.result.unread) else 0
+        return self.result.exit_code()
 
 
 def audit_ids(
@@ -55,7 +56,7 @@ def audit_ids(
     if published:
         matcher = Matcher(Needle.of_ids(published))
         search = Search(
-            folders, matcher, wait_s=wait_s, workers=settings.workers, in_blocks=False, on_progress=on_progress
+            folders, matcher, wait_s=wait_s, workers=settings.workers, for_text=False, on_progress=on_progress
         )
         result = search.run()
     else:
@@ -73,18 +74,19 @@ def _subjects(
     found: list[Finding],
 ) -> list[Known]:
     """What is known of each; rows that have its raw names are added to ``found``."""
-    try:
-        hasher = KeyedHasher(settings.hash_key)
-    except MissingHashKey:
-        hasher = None
     path = settings.warehouse
     try:
         if not path.exists():
             raise WarehouseError("there is no warehouse yet")
         with opened(path, path.with_name(f"{path.name}.lock"), wait_s) as connection:
             tables = Tables(connection, collection)
+            if not tables.columns:
+                raise AuditError(f"the warehouse {path} has no tables of a collection {collection}: see --collection")
+            hasher = _hasher(settings, tables)
             subjects = [known(one, tables, hasher) for one in ids]
             for subject in subjects:
+                if subject.unknown:
+                    unread.append(Unread(IDS, subject.id, subject.unknown))
                 for table, n in named_rows(subject, tables):
                     where = f"{collection}.{table}.project"
                     found.append(_as_record(Finding("warehouse", str(path), where, "id", n)))
@@ -93,6 +95,16 @@ def _subjects(
         unread.append(Unread("warehouse", str(settings.warehouse), f"what is known of the ids was not read: {error}"))
         # Published ids can be looked for in files all the same.
         return [Known(one, "unknown", collection, ids={one}, facts=[Fact("tables", "not read")]) for one in ids]
+
+
+def _hasher(settings: Settings, tables: Tables) -> KeyedHasher | str:
+    """The hasher the tables' ids were made with, or why there is none: with another secret every name would be unknown."""
+    try:
+        hasher = KeyedHasher(settings.hash_key)
+        require_fingerprint(tables.meta(HASH_KEY_FINGERPRINT), hasher.fingerprint, f"collection {tables.collection}")
+    except (MissingHashKey, HashKeyChanged) as error:
+        return str(error)
+    return hasher
 
 
 def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: str, unread: list[Unread]) -> None:
@@ -104,9 +116,11 @@ def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: 
         unread.append(Unread(SOURCE, str(folder), str(error)))
         return
     for subject in subjects:
-        names = {subject.id, *subject.ids, *(p if d is None else f"{p}/{d}" for p, d in subject.raw)}
-        for row in listed.filter(pl.col("id").is_in(sorted(names))).iter_rows(named=True):
-            subject.tell("removals.csv", f"{row['kind']} {row['id']}, {row['date']}: {row['reason']}")
+        for row in listed.filter(pl.col("id").is_in(sorted(subject.names))).iter_rows(named=True):
+            subject.is_listed = True
+            told = f"{row['kind']} {row['id']}, {row['date']}: {row['reason']}"
+            if Fact("removal list", told) not in subject.facts:
+                subject.tell("removals.csv", f"{told} (not landed yet)")
 
 
 def _replies(subjects: list[Known], settings: Settings, unread: list[Unread]) -> list[Finding]:
@@ -133,12 +147,17 @@ def _replies(subjects: list[Known], settings: Settings, unread: list[Unread]) ->
 
 def _as_record(finding: Finding) -> Finding:
     """Where an id stands for what it names, and where it only says that this is removed."""
-    table = finding.where.split(".")[1] if finding.where.count(".") == 2 else ""
-    name = Path(finding.file).name
-    if table in KEPT:
-        return finding._replace(how=RECORD, where=f"{finding.where} ({KEPT[table]})")
-    if finding.place == DAGSTER:
-        return finding._replace(how=RECORD, where=f"{finding.where} (ids alone: Dagster is told no texts)")
-    if finding.place == "release" and name in (MANIFEST, "CHANGELOG.md"):
-        return finding._replace(how=RECORD, where=f"{finding.where} (what was taken out of a version)")
-    return finding._replace(how="id")
+    file, table = Path(finding.file), table_of(finding.place, finding.where)
+    if table and table in KEPT:
+        why = KEPT[table]
+    elif finding.place == DAGSTER:
+        why = "ids alone: Dagster is told no texts"
+    elif finding.place == "release" and file.name in (MANIFEST, CHANGELOG):
+        why = "what was taken out of a version"
+    elif finding.place == SOURCE and file.name == "removals.csv":
+        why = "the removal list"
+    elif finding.place == "training" and file.parent.name == TRAINED:
+        why = KEPT["trained_passages"]
+    else:
+        return finding._replace(how="id")
+    return finding._replace(how=RECORD, where=f"{finding.where} ({why})")

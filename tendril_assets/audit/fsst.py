@@ -1,7 +1,8 @@
 """Texts in the blocks of a DuckDB file that no table shows any more, where they stand compressed.
 
-Rows that were deleted stay in free blocks until those are used again. DuckDB writes most texts as they are, or compressed
-by FSST: a table of up to 255 symbols of one to eight bytes, then one byte a symbol, 255 before a byte that stands for
+Rows that were deleted stay in free blocks until those are used again. Up to storage version 1.1 texts are written as they
+are or compressed by FSST (DuckDB 1.5 writes new files in version 1.0); later versions have more forms, which are not read
+here. FSST is a table of up to 255 symbols of one to eight bytes, then one byte a symbol, 255 before a byte that stands for
 itself. Every such table begins with FSST's version, so it is found without DuckDB's own directory; what follows it up to
 the next table or the end of the block is decoded with it.
 (Boncz, Neumann, Leis: FSST: Fast Random Access String Compression, VLDB 2020; the layout is that of ``fsst_import``.)
@@ -17,7 +18,6 @@ BLOCK = 256 * 1024
 FIRST_BLOCK = 3 * 4096
 # Little endian: byte order 1, number of symbols, terminator, limit, then the version 20190218.
 _TABLE = re.compile(rb"\x01[\s\S]{3}\x0a\x14\x34\x01([\x00\x01])([\s\S]{8})")
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _ESCAPE = 255
 _HEADER = 17
 
@@ -31,11 +31,6 @@ def decoded(block: bytes) -> Iterator[bytes]:
         if symbols is not None:
             lengths, letters, used = symbols
             yield _decode(block[found.start() + used : end], lengths, letters)
-
-
-def has_zstd(block: bytes) -> bool:
-    """Whether a Zstandard frame begins in ``block``: its texts cannot be decoded here."""
-    return _ZSTD in block
 
 
 def _symbols(table: bytes) -> tuple[np.ndarray, np.ndarray, int] | None:

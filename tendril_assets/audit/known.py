@@ -6,19 +6,22 @@ ids follow from them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import duckdb
-import polars as pl
 
 from tendril_assets.corpus.identifiers import KeyedHasher, nfc
 from tendril_assets.corpus.removals import PUBLISHED
+from tendril_assets.release.wording import plural
 from tendril_assets.resources.sql import identifier
 
 _PLACE = re.compile(r"(?P<document>[^/].*/[^/]+)/(?P<page>\d+)/(?P<position>\d+)")
 _KINDS = {"g": "project", "d": "document", "p": "passage"}
+# Topic of what makes an answer doubtful.
+LOOK_OUT = "look out"
 # Ids shown of a list of them.
 _SHOWN = 5
 
@@ -33,23 +36,34 @@ class Fact(NamedTuple):
 @dataclass
 class Known:
     """``ids``: the published ids that are looked for everywhere; ``raw`` (project, document or None): names of what landed;
-    ``keys``: requests that asked about nothing but these passages; ``shared``: those that asked about others too."""
+    ``above``: raw names of what a passage belongs to; ``keys``: requests that asked about nothing but these passages;
+    ``shared``: those that asked about others too; ``is_listed``: the removal list names it, or what it belongs to;
+    ``unknown``: why nothing can be looked for, or not all of it."""
 
     id: str
     kind: str
     collection: str
     ids: set[str] = field(default_factory=set)
     raw: set[tuple[str, str | None]] = field(default_factory=set)
+    above: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
+    is_listed: bool = False
+    unknown: str | None = None
     facts: list[Fact] = field(default_factory=list)
+
+    @property
+    def names(self) -> set[str]:
+        """What an entry of the removal list may call it, or what it belongs to."""
+        below = {project if document is None else f"{project}/{document}" for project, document in self.raw}
+        return {self.id, *self.ids, *self.above, *below, *(project for project, _ in self.raw)}
 
     def tell(self, topic: str, text: str) -> None:
         self.facts.append(Fact(topic, text))
 
 
 class Tables:
-    """Questions to one collection's tables; a table or column that is not there has no rows."""
+    """Questions to one collection's tables; a table that is not there has no rows."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, collection: str) -> None:
         self._connection, self.collection = connection, collection
@@ -61,6 +75,13 @@ class Tables:
         self.columns: dict[str, set[str]] = {}
         for table, column in found:
             self.columns.setdefault(table, set()).add(column)
+
+    def meta(self, name: str) -> str | None:
+        """A value that the pipeline noted of the collection."""
+        row = self._connection.execute(
+            "SELECT value FROM main.meta WHERE collection = $c AND name = $n", {"c": self.collection, "n": name}
+        ).fetchone()
+        return row[0] if row else None
 
     def rows(self, table: str, select: str, where: str, **values: Any) -> list[tuple[Any, ...]]:
         """Different rows of one table."""
@@ -77,8 +98,8 @@ class Tables:
         return {row[0] for row in self.rows(table, column, f"{column} IS NOT NULL AND ({where})", **values)}
 
 
-def known(raw_id: str, tables: Tables, hasher: KeyedHasher | None) -> Known:
-    """All that is known of ``raw_id``; ``hasher`` is None where there is no secret to hash names with."""
+def known(raw_id: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
+    """All that is known of ``raw_id``; ``hasher`` is why names cannot be hashed where they cannot."""
     it = _identified(nfc(raw_id).strip(), tables, hasher)
     _with_all_below(it, tables)
     _landed(it, tables)
@@ -87,7 +108,7 @@ def known(raw_id: str, tables: Tables, hasher: KeyedHasher | None) -> Known:
     _models(it, tables)
     _releases(it, tables)
     if it.kind in ("project", "document", "passage") and not named_rows(it, tables) and not _is_anywhere(it, tables):
-        it.tell("look out", "no table names it: if it ever was here, is it spelt as in the landing folder?")
+        it.tell(LOOK_OUT, "no table names it: is it spelt as in the landing folder?")
     return it
 
 
@@ -117,7 +138,7 @@ def _is_anywhere(it: Known, tables: Tables) -> bool:
     return False
 
 
-def _identified(text: str, tables: Tables, hasher: KeyedHasher | None) -> Known:
+def _identified(text: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
     it = Known(text, "unknown", tables.collection)
     if published := PUBLISHED.fullmatch(text):
         it.kind, it.ids = _KINDS[published[1]], {text}
@@ -141,13 +162,16 @@ def _identified(text: str, tables: Tables, hasher: KeyedHasher | None) -> Known:
     else:
         it.kind, it.raw = "project", {(text, None)}
     if it.raw and it.kind in ("project", "document"):
-        if hasher is None:
-            it.tell(
-                "not looked for", "its published id: TENDRIL_HASH_KEY is not set, so names cannot be turned into ids"
-            )
+        if isinstance(hasher, str):
+            it.unknown = f"its published id cannot be made: {hasher}"
         else:
-            it.ids |= {hasher.document(p, d) if d is not None else hasher.group(p) for p, d in it.raw}
+            landed = {row for p, d in it.raw if d is None for row in _landed_documents(p, tables)}
+            it.ids |= {hasher.document(p, d) if d is not None else hasher.group(p) for p, d in it.raw | landed}
     return it
+
+
+def _landed_documents(project: str, tables: Tables) -> list[tuple[str, str]]:
+    return tables.rows("documents", "project, document", "project = $p", p=project)
 
 
 def _name_published(it: Known, tables: Tables) -> None:
@@ -160,6 +184,7 @@ def _name_published(it: Known, tables: Tables) -> None:
     else:
         for table in ("passages", "removed_passages"):
             for project, document, page in tables.rows(table, "project, document, page", "passage_id = $id", **own):
+                it.above |= {project, f"{project}/{document}"}
                 it.tell("it is", f"a passage on page {page} of {project}/{document} (table {table})")
 
 
@@ -172,6 +197,12 @@ def _at_place(it: Known, place: re.Match[str], tables: Tables) -> None:
     if removed:
         it.tell("it was", f"the removed passage {_some(removed)}; what stands at that place now is another passage")
     it.ids |= removed
+    it.above |= {place["document"], place["document"].partition("/")[0]}
+    if not it.ids:
+        it.unknown = (
+            f"no table knows which passage stands at that place: audit its document {place['document']}, or the passage's "
+            "text with --text"
+        )
 
 
 def _with_all_below(it: Known, tables: Tables) -> None:
@@ -215,7 +246,7 @@ def _landed(it: Known, tables: Tables) -> None:
         here = bool(rows) or (document is None and bool(tables.rows("projects", "project", where, **values)))
         if document is not None and len(it.raw) > 1 and not here:
             continue  # one of several ways to read a name with slashes
-        it.tell("landed", f"{name}: {len(rows):,} documents" if here else f"{name}: not in the landing folder")
+        it.tell("landed", f"{name}: {plural(len(rows), 'document')}" if here else f"{name}: not in the landing folder")
         for title, path, size in rows[:_SHOWN]:
             it.tell("landed file", f"{title}: {path} ({size:,} bytes)")
         for state, reason in tables.rows("project_status", "state, reason", "project = $p", p=project):
@@ -228,7 +259,7 @@ def _landed(it: Known, tables: Tables) -> None:
 
 
 def _removal(it: Known, tables: Tables) -> None:
-    names = {it.id, *it.ids, *(p for p, _ in it.raw), *(f"{p}/{d}" for p, d in it.raw if d is not None)}
+    names = it.names
     # What takes it out may name its project or document.
     for table in ("erased_ids", "removed_passages"):
         column = "id" if table == "erased_ids" else "passage_id"
@@ -239,31 +270,27 @@ def _removal(it: Known, tables: Tables) -> None:
     entries = tables.rows("removals", "kind, id, reason, date", "id IN (SELECT unnest($names))", **asked)
     for kind, entry, reason, date in entries:
         it.tell("removal list", f"{kind} {entry}, {date}: {reason}")
+    it.is_listed = bool(entries)
     if not entries:
         it.tell("removal list", "no entry names it")
     for kind, entry, state, projects, documents, passages in tables.rows(
         "removal_effects", "kind, id, state, projects, documents, passages", "id IN (SELECT unnest($names))", **asked
     ):
-        hit = f"{projects:,} projects, {documents:,} documents, {passages:,} passages"
+        hit = f"{plural(projects, 'project')}, {plural(documents, 'document')}, {plural(passages, 'passage')}"
         it.tell("effect", f"{kind} {entry}: {state}, took out {hit}")
     erased = tables.rows("erased_ids", "kind, id, since", "id IN (SELECT unnest($ids))", ids=sorted(it.ids))
     if erased:
-        by_kind = pl.DataFrame(erased, ["kind", "id", "since"], orient="row")["kind"].value_counts(sort=True)
-        counted = ", ".join(f"{n:,} of kind {kind}" for kind, n in by_kind.iter_rows())
-        first = min(since for *_, since in erased)
-        it.tell("erased", f"{counted}, since {first:%Y-%m-%d %H:%M} UTC")
-        for at, place, items in tables.rows(
-            "erasures",
-            "erased_at, place, sum(items) OVER (PARTITION BY erased_at, place)::BIGINT",
-            "erased_at >= $first",
-            first=first,
-        ):
-            it.tell(
-                "erasing run",
-                f"{at:%Y-%m-%d %H:%M} UTC, {place}: {items:,} rows, replies or files of all that it erased",
-            )
+        kinds = Counter(kind for kind, *_ in erased)
+        counted = ", ".join(plural(kinds[kind], kind) for kind in _KINDS.values() if kinds[kind])
+        runs = sorted({since for *_, since in erased})
+        it.tell("erased", f"{counted}, since {runs[0]:%Y-%m-%d %H:%M} UTC")
+        for run in runs:
+            what = "place, sum(items) OVER (PARTITION BY place)::BIGINT"
+            places = tables.rows("erasures", what, "erased_at = $run", run=run)
+            told = ", ".join(f"{place} {items:,}" for place, items in places)
+            it.tell("erasing run", f"{run:%Y-%m-%d %H:%M} UTC, all that it erased: {told or 'nothing'}")
     elif entries:
-        it.tell("erased", "not yet: an entry takes effect in the next tendril run")
+        it.tell("erased", "nothing yet: an entry takes effect in the next tendril run")
 
 
 def _requests(it: Known, tables: Tables) -> None:
@@ -284,6 +311,9 @@ def _requests(it: Known, tables: Tables) -> None:
                 ids=sorted(it.ids),
             )
         it.shared, it.keys = it.keys & others, it.keys - others
+        if tables.rows("erased_ids", "1", "id IN (SELECT unnest($ids))", ids=sorted(it.ids)) and not it.keys:
+            it.tell("requests", "none is known: what an erasing run takes out, it takes off the list of requests too")
+            return
     shared = f"; {len(it.shared):,} more ask about other passages with the same text too" if it.shared else ""
     it.tell("requests", f"{len(it.keys):,} ask about it{shared}")
 
@@ -296,15 +326,26 @@ def _models(it: Known, tables: Tables) -> None:
         ids=sorted(it.ids),
     ):
         what = "trained on" if part == "train" else "was chosen by"
-        it.tell("models", f"{model} (weights {weights[:12]}) {what} {passages:,} of its passages: train it again")
+        it.tell(
+            "models", f"{model} (weights {weights[:12]}) {what} {plural(passages, 'passage')} of it: train it again"
+        )
 
 
 def _releases(it: Known, tables: Tables) -> None:
-    columns = tables.columns.get("releases", set())
-    since = "withdrawn_at" if "withdrawn_at" in columns else "NULL"
+    held = Counter(
+        version
+        for version, _ in tables.rows(
+            "released_passages", "version, passage_id", "passage_id IN (SELECT unnest($ids))", ids=sorted(it.ids)
+        )
+    )
+    # Tables made by older code have no such column.
+    since = "withdrawn_at" if "withdrawn_at" in tables.columns.get("releases", ()) else "NULL"
     for version, path, withdrawn in tables.rows("releases", f"version, path, {since}", "true"):
-        state = f"withdrawn on {withdrawn:%Y-%m-%d}; old copies and tags still hold it" if withdrawn else "stands"
-        it.tell("release", f"{version} ({state}): {path}")
+        if n := held[version]:
+            state = (
+                f"withdrawn on {withdrawn:%Y-%m-%d}; copies and tags made before still hold them" if withdrawn else path
+            )
+            it.tell("release", f"{version} was written with {plural(n, 'passage')} of it: {state}")
 
 
 def _some(ids: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import AnyStr
 
 import polars as pl
 
-from tendril_assets.audit.needles import Needle, fold, folded, readings, three_readings
+from tendril_assets.audit.needles import BORDERS, Needle, fold, folded, readings, three_readings
 
 CHUNK = 4 * 2**20
 EXACT, ALIKE, PIECES, PARTS = "exact", "alike", "pieces", "parts"
@@ -17,7 +17,7 @@ HOW = (EXACT, ALIKE, PIECES, PARTS)
 _BEGINNING = 64
 # Parts this far apart, in bytes, besides four times the length of the text, may still be one copy in a database file.
 _SCATTER = 16 * 1024
-# Positions kept of each form; more than that only says "many".
+# Positions kept of each form in one chunk: a short text may stand a million times in a file, and nobody needs the count.
 _MOST = 10_000
 # Bytes without a space from which on they are cut anywhere.
 _RUN = 64 * 1024
@@ -101,7 +101,8 @@ class Matcher:
         if texts.is_empty():
             return hits
         if not self.needle.alike:
-            hits.counts[EXACT] = int(texts.str.contains_any(self._plain).sum())
+            between = BORDERS[0] + texts + BORDERS[0]
+            hits.counts[EXACT] = int(between.str.contains_any(self._plain).sum())
             return hits
         # Most rows end here: only what may hold it in one of its readings is looked at one by one.
         may = self._may_read(texts)

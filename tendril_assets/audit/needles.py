@@ -19,6 +19,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 import polars as pl
 
+from tendril_assets.corpus.removals import PUBLISHED as _PUBLISHED
 from tendril_assets.errors import AuditError
 
 # Letters and digits from which on a text is known by them alone, without its spaces.
@@ -29,6 +30,8 @@ LEAST = 4
 PART, MOST_PARTS, PART_LETTERS = 48, 16, 24
 # Least bytes of a text looked for in base64: at its ends up to three characters depend on what stands beside it.
 _BASE64_LEAST = 12
+# What stands beside an id in tables, JSON, pages and sentences.
+BORDERS = "\n\r\t \"'`,;:|()[]{}<>/\\"
 _ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "cp1252")
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrtbf])")
 _TAG = re.compile(r"<[^<>]{0,4000}>")
@@ -68,8 +71,14 @@ class Needle:
 
     @classmethod
     def of_ids(cls, ids: Iterable[str]) -> "Needle":
-        """Any of these ids, letter by letter."""
-        return cls(exact=tuple(sorted({i.encode(c) for i in ids for c in ("utf-8", "utf-16-le", "utf-16-be")})))
+        """Any of these ids, letter by letter; one without a fixed length only where no longer id goes on with it."""
+        forms: set[bytes] = set()
+        for one in ids:
+            if _PUBLISHED.fullmatch(one):
+                forms.update(one.encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
+            else:
+                forms.update(f"{left}{one}{right}".encode() for left in BORDERS for right in BORDERS)
+        return cls(exact=tuple(sorted(forms)))
 
     @property
     def longest(self) -> int:

@@ -13,37 +13,44 @@ from tendril_assets.tables import LANDING
 SOURCE = "source"
 DAGSTER = "dagster"
 LEFT_OVER = "left_over"
-_RUN = "name it in removals.csv; the next tendril run erases it"
-# What takes a text out, by place; the places that an erasing run clears have the names they have in table erasures.
-REMEDIES = {
-    "warehouse": _RUN,
-    "snapshot": _RUN,
-    "ledger": f"{_RUN}, and tendril ledger remove takes single replies",
-    "cache": _RUN,
-    "hand_over": _RUN,
-    "training": "name it in removals.csv and train again: weights keep no text, but files beside them may",
-    "release": f"{_RUN}; what was published before is taken off by tendril publish",
+# Folder of what each model was trained on, by ids.
+TRAINED = "trained"
+LIST_IT = "name it in removals.csv; the next tendril run erases it"
+# What takes it out, by place; a run that erases clears those that are not here (table erasures has their names).
+_REMEDIES = {
     "report": "the next tendril run writes the page anew",
     DAGSTER: "no step writes texts there: delete the run (dagster run delete RUN), or the file",
     LEFT_OVER: "left by a process that was killed: the next tendril run sweeps it; else delete it",
     "other": "not a file of this program: delete it",
     SOURCE: "yours: no run touches the landing folder; delete or correct the file there",
 }
-
-
+_MORE = {
+    "release": "; what was published before is taken off the hub by tendril publish --delete-tags",
+    "training": ", and training again replaces the files beside the weights",
+}
 # Where a table or a hand-over file is a copy of what the landing folder gives.
 _LANDED = "the landing folder holds it: correct the file there, and the next tendril run lands it anew"
+_BYTES = "goes with its rows: a run that erases writes the file anew"
 _LANDED_FILES = ("test_", "run_", "calibration_", "summary_")
 _LANDED_TABLES = {table.name for table in LANDING}
 
 
-def remedy(place: str, file: str, where: str) -> str:
-    """What takes a text out of one place; ``where`` is a table and column in a database."""
-    if place in ("warehouse", "snapshot") and where.count(".") == 2 and where.split(".")[1] in _LANDED_TABLES:
+def table_of(place: str, where: str) -> str | None:
+    """The table that ``where`` (schema.table.column) names in one of the pipeline's databases."""
+    names = where.split(".")
+    return names[1] if place in ("warehouse", "snapshot") and len(names) == 3 else None
+
+
+def remedy(place: str, file: str, where: str, erase: str = LIST_IT) -> str:
+    """What takes a text out of one place; ``where`` is a table and column in a database, ``erase`` what makes a run do it."""
+    table = table_of(place, where)
+    if table in _LANDED_TABLES:
         return _LANDED
+    if table is None and place in ("warehouse", "snapshot"):
+        return _BYTES
     if place == "hand_over" and Path(file).name.startswith(_LANDED_FILES):
         return _LANDED
-    return REMEDIES[place]
+    return _REMEDIES.get(place, erase + _MORE.get(place, ""))
 
 
 class Stamp(NamedTuple):
@@ -62,7 +69,10 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Folders:
-    """``home``, ``dagster`` (where Dagster keeps its own) and ``landing``; the last may lie below the first."""
+    """``home``, ``dagster`` (where Dagster keeps its own) and ``landing``; the last may lie below the first.
+
+    The sample's landing folder and Dagster's below ``home`` are known as such, also where the settings name others.
+    """
 
     home: Path
     dagster: Path
@@ -85,7 +95,10 @@ class Folders:
         if path.is_relative_to(self.dagster):
             return DAGSTER
         parts = path.relative_to(self.home).parts if path.is_relative_to(self.home) else path.parts
-        return _place_at_home(parts)
+        return _BELOW_HOME.get(parts[0]) or _place_at_home(parts)
+
+
+_BELOW_HOME = {"sandbox": SOURCE, "dagster": DAGSTER}
 
 
 def _place_at_home(parts: tuple[str, ...]) -> str:
@@ -102,19 +115,21 @@ def _place_at_home(parts: tuple[str, ...]) -> str:
     if top == "artifacts" and len(parts) > 2:
         if parts[1] == "cache":
             return "cache"
-        return {"exchange": "hand_over", "models": "training"}.get(parts[2], "cache")
+        return {"exchange": "hand_over", "models": "training", TRAINED: "training"}.get(parts[2], "cache")
     if top == "stand_in_gateway.state":
         return "ledger"
     return {"ledger": "ledger", "release": "release", "reports": "report"}.get(top, "other")
 
 
 def files_below(folders: Folders, unread: list[tuple[Path, str]]) -> Iterator[Found]:
-    """Every file below the roots, links followed, each folder once. Folders that cannot be looked into, and links to
-    nothing, are added to ``unread``."""
+    """Every file below the roots, links followed, each folder once. Folders that cannot be looked into, or that settings
+    name and are not there, and links to nothing, are added to ``unread``."""
     seen: set[tuple[int, int]] = set()
     for root in folders.roots:
         if root.exists():
             yield from _below(root, folders, seen, unread)
+        else:
+            unread.append((root, "there is no such folder"))
 
 
 def _below(

@@ -20,6 +20,8 @@ ROUNDS = 3
 # Rows named of each finding.
 SHOWN = 5
 _WITH_ROWS = ("parquet", "sqlite", "duckdb")
+# How an id is found where it stands on purpose: it is a keyed hash, and says that what it named is removed.
+RECORD = "record"
 OnProgress = Callable[[Path, int, int], None]
 
 
@@ -52,11 +54,12 @@ class Tally(NamedTuple):
 
 @dataclass
 class _File:
-    """What the search of one file gave."""
+    """What the search of one file gave; ``kind`` where its pages are still to be read."""
 
     findings: list[Finding] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    kind: opening.Kind | None = None
     bytes: int = 0
     values: int = 0
 
@@ -71,18 +74,24 @@ class Result:
     notes: list[str]
 
     def exit_code(self, *, parts: bool = False) -> int:
-        """0 nothing is left, 1 something is, 2 not everything could be looked at. The landing folder does not count, nor,
-        unless ``parts``, what has only a few parts of the text."""
-        if any(f.place != SOURCE and (parts or f.how != PARTS) for f in self.findings):
+        """0 nothing is left, 1 something is, 2 not everything could be looked at. The landing folder does not count, nor
+        records of ids, nor, unless ``parts``, what has only a few parts of the text."""
+        if self.left(parts=parts):
             return 1
         return 2 if any(u.place != SOURCE for u in self.unread) else 0
+
+    def left(self, *, parts: bool = False) -> list[Finding]:
+        """The findings that count."""
+        without = {RECORD} if parts else {RECORD, PARTS}
+        return [f for f in self.findings if f.place != SOURCE and f.how not in without]
 
 
 class Search:
     """One search.
 
-    ``wait_s``: longest wait for a database in use; ``workers``: processes that read documents; ``in_blocks``: whether the
-    bytes of databases and Parquet files count besides their rows, as they do for texts, and not for ids, which may stay.
+    ``wait_s``: longest wait for a database in use; ``workers``: processes that read documents; ``for_text``: whether the
+    bytes of databases and Parquet files and the pages of documents count besides rows and members. Of ids they do not: an id
+    may stay where it is, and nobody writes one into a document.
     """
 
     def __init__(
@@ -92,12 +101,12 @@ class Search:
         *,
         wait_s: float,
         workers: int,
-        in_blocks: bool = True,
+        for_text: bool = True,
         on_progress: OnProgress = lambda path, done, total: None,
     ) -> None:
         self._folders, self._matcher = folders, matcher
         self._wait_s, self._workers, self._on_progress = wait_s, workers, on_progress
-        self._in_blocks = in_blocks
+        self._for_text = for_text
         self._done = self._total = 0
 
     def run(self) -> Result:
@@ -112,7 +121,7 @@ class Search:
                 break
             self._done, self._total = 0, sum(found.stamp.size for found in waiting)
             searched |= {found.path: (found, self._file(found)) for found in waiting}
-            self._documents([searched[found.path] for found in waiting])
+            self._documents([searched[found.path] for found in waiting if searched[found.path][1].kind])
         else:
             for found in files_below(self._folders, []):
                 if found.path not in searched:
@@ -145,11 +154,14 @@ class Search:
             head = opening.head_of(found.path)
             kind = opening.kind_of(head, found.path.name)
             self._note(found, file, "its name", self._matcher.in_bytes([os.fsencode(found.path)], is_text=False))
-            if self._in_blocks or kind.name not in _WITH_ROWS:
+            if self._for_text or kind.name not in _WITH_ROWS:
                 with found.path.open("rb") as stream:
                     hits = self._matcher.in_bytes(self._counted(stream, found.path, file), is_text=kind.has_text)
                 self._note(found, file, f"byte {hits.first:,}" if hits.first is not None else "text", hits)
             self._inside(found, kind, file)
+            if self._for_text and kind.name == "document":
+                file.kind = kind
+                self._total += found.stamp.size
         except FileNotFoundError:
             pass  # gone since it was listed: the next round sees what took its place
         except (*opening.DAMAGED, sqlite3.Error, WarehouseError) as error:
@@ -185,19 +197,22 @@ class Search:
         # The pipeline opens its warehouse under this lock; its other databases are written once and only read.
         lock = path.with_name(f"{path.name}.lock")
         lock = lock if lock.exists() and os.access(lock, os.W_OK) else None
-        if self._in_blocks:
-            hits = self._matcher.in_bytes(values.duckdb_blocks(path, file.unread), is_text=False)
+        if self._for_text:
+            hits = self._matcher.in_bytes(values.duckdb_blocks(path), is_text=False)
             self._note(found, file, "compressed in its blocks", hits)
         try:
             self._columns(found, file, values.duckdb_columns(path, self._matcher.least, lock=lock, wait_s=self._wait_s))
-            free = values.free_blocks(path, lock=lock, wait_s=self._wait_s)
+            free, is_decoded = values.free_blocks(path, lock=lock, wait_s=self._wait_s)
         except WarehouseError as error:
             file.unread.append(f"its rows were not searched: {error}")
             return
-        if free and self._in_blocks:
-            file.notes.append(
-                f"{path}: {free:,} free blocks, which keep bytes of former rows, were searched and decoded"
-            )
+        if not free or not self._for_text:
+            return
+        blocks = f"{free:,} free {'block keeps' if free == 1 else 'blocks keep'} bytes of former rows"
+        if is_decoded:
+            file.notes.append(f"{path}: {blocks}; they were searched and decoded")
+        else:
+            file.unread.append(f"{blocks}, in a newer form that cannot be decoded here: write the database anew")
 
     def _columns(self, found: Found, file: _File, columns: Iterable[values.Column]) -> None:
         by_name: dict[str, Hits] = {}
@@ -220,21 +235,17 @@ class Search:
 
     def _documents(self, files: Iterable[tuple[Found, _File]]) -> None:
         """Pages of PDF, Word and HTML documents, read in child processes that keep limits of time and memory."""
-        jobs: dict[str, tuple[Found, _File, bool]] = {}
-        for found, file in files:
-            try:
-                kind = opening.kind_of(opening.head_of(found.path), found.path.name)
-            except OSError:
-                continue  # named by the search of its bytes, or gone
-            if kind.name == "document":
-                jobs[str(len(jobs))] = (found, file, kind.has_text)
+        jobs = {str(n): one for n, one in enumerate(files)}
+        if not jobs:
+            return
         limits = ExtractionSpec(timeout_s=120, memory_mb=2048)
-        reading = read_documents([(job, found.path) for job, (found, *_) in jobs.items()], limits, self._workers)
-        for job, extraction, _ in reading if jobs else ():
-            found, file, has_text = jobs[job]
-            self._on_progress(found.path, self._total, self._total)
+        reading = read_documents([(job, found.path) for job, (found, _) in jobs.items()], limits, self._workers)
+        for job, extraction, _ in reading:
+            found, file = jobs[job]
+            self._done += found.stamp.size
+            self._on_progress(found.path, min(self._done, self._total), self._total)
             if extraction.outcome not in WITH_TEXT:
-                if not has_text:
+                if file.kind and not file.kind.has_text:
                     file.unread.append(f"no text could be read from it: {extraction.outcome}, {extraction.message}")
                 continue
             text = "\n".join(page.text for page in extraction.pages).encode()

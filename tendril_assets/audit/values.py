@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import re
 import sqlite3
 import time
 import zlib
@@ -15,12 +16,16 @@ from urllib.parse import quote
 import duckdb
 import polars as pl
 
-from tendril_assets.audit.fsst import BLOCK, FIRST_BLOCK, decoded, has_zstd
+from tendril_assets.audit.fsst import BLOCK, FIRST_BLOCK, decoded
 from tendril_assets.errors import DatabaseLocked, WarehouseError
 from tendril_assets.resources.lock import exclusive
 
 ROWS = 20_000
 _SQLITE_ROWS = 2_000
+# One row group of a DuckDB table.
+_DUCKDB_ROWS = 122_880
+# From this storage version on DuckDB compresses texts in forms that ``fsst`` does not decode.
+_OTHER_FORMS = (1, 2)
 _POLL_S = 0.1
 # A database that others write is let go, and opened again, after so long.
 _HOLD_S = 1.0
@@ -70,7 +75,7 @@ def sqlite_columns(path: Path) -> Iterator[Column]:
 def duckdb_columns(path: Path, least: int, *, lock: Path | None, wait_s: float) -> Iterator[Column]:
     """Every column of every table that can hold a text, without values shorter than ``least`` characters.
 
-    ``lock``: the lock file under which the pipeline opens this database; it is let go between tables, so that a run never
+    ``lock``: the lock file under which the pipeline opens this database; it is let go between columns, so that a run never
     waits for the whole search.
 
     Raises:
@@ -87,35 +92,32 @@ def duckdb_columns(path: Path, least: int, *, lock: Path | None, wait_s: float) 
     for schema, table, column, kind in found:
         if not _is_number(kind):
             by_table.setdefault((schema, table), []).append(column)
-    waiting = deque(by_table.items())
+    waiting = deque((*table, column, _key(columns)) for table, columns in by_table.items() for column in columns)
     while waiting:
         with opened(path, lock, wait_s) as connection:
             until = time.monotonic() + _HOLD_S
             while waiting and (lock is None or time.monotonic() < until):
-                (schema, table), columns = waiting.popleft()
-                key = next((name for name in _KEYS if name in columns), columns[0])
-                for column in columns:
-                    texts, keys = _texts(connection, schema, table, column, key, least)
-                    yield Column(f"{schema}.{table}.{column}", texts, keys)
+                yield from _pieces(connection, *waiting.popleft(), least)
 
 
-def duckdb_blocks(path: Path, unread: list[str]) -> Iterator[bytes]:
-    """What stands compressed in the blocks of a DuckDB file, used and free ones alike."""
-    zstd = 0
+def duckdb_blocks(path: Path) -> Iterator[bytes]:
+    """What stands compressed by FSST in the blocks of a DuckDB file, used and free ones alike."""
     with path.open("rb") as stream:
         stream.seek(FIRST_BLOCK)
         while block := stream.read(BLOCK):
             yield from decoded(block)
-            zstd += has_zstd(block)
-    if zstd:
-        unread.append(f"{zstd:,} blocks hold texts compressed by Zstandard: those that no table shows were not decoded")
 
 
-def free_blocks(path: Path, *, lock: Path | None, wait_s: float) -> int:
-    """Blocks that no table uses; they keep the bytes of former rows. Raises as ``duckdb_columns`` does."""
+def free_blocks(path: Path, *, lock: Path | None, wait_s: float) -> tuple[int, bool]:
+    """Blocks that no table uses, which keep the bytes of former rows, and whether ``duckdb_blocks`` decodes all that such
+    blocks may hold. Raises as ``duckdb_columns`` does."""
     with opened(path, lock, wait_s) as connection:
-        row = connection.sql("SELECT free_blocks FROM pragma_database_size()").fetchone()
-    return int(row[0]) if row else 0
+        free, size, version = connection.execute(
+            "SELECT s.free_blocks, s.block_size, d.tags['storage_version'] FROM pragma_database_size() AS s "
+            "JOIN duckdb_databases() AS d USING (database_name)"
+        ).fetchall()[0]
+    found = re.match(r"v(\d+)\.(\d+)", str(version))
+    return int(free), bool(found) and size == BLOCK and (int(found[1]), int(found[2])) < _OTHER_FORMS
 
 
 def as_texts(values: pl.Series) -> pl.Series:
@@ -151,22 +153,30 @@ def _text_of(value: str | bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _texts(
-    connection: duckdb.DuckDBPyConnection, schema: str, table: str, column: str, key: str, least: int
-) -> tuple[pl.Series, pl.Series]:
-    value, row = (f"CAST({_quoted(name)} AS VARCHAR)" for name in (column, key))
-    source = f"{_quoted(schema)}.{_quoted(table)}"
-    try:
-        frame = connection.sql(
-            f"SELECT {value} AS text, {row} AS key FROM {source} WHERE length({value}) >= {least}"
-        ).pl()
-    except (duckdb.CatalogException, duckdb.BinderException):
-        frame = pl.DataFrame(schema={"text": pl.String, "key": pl.String})  # replaced since the list was made
-    return frame["text"], frame["key"]
+def _key(columns: list[str]) -> str:
+    return next((name for name in _KEYS if name in columns), columns[0])
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _pieces(
+    connection: duckdb.DuckDBPyConnection, schema: str, table: str, column: str, key: str, least: int
+) -> Iterator[Column]:
+    """One column, so many rows at a time that a piece fits in memory whatever the table has."""
+    value, row = (f"CAST({_quoted(name)} AS VARCHAR)" for name in (column, key))
+    source = f"{_quoted(schema)}.{_quoted(table)}"
+    try:
+        (last,) = connection.execute(f"SELECT max(rowid) FROM {source}").fetchall()[0]
+        for first in range(0, 0 if last is None else last + 1, _DUCKDB_ROWS):
+            frame = connection.sql(
+                f"SELECT {value} AS text, {row} AS key FROM {source} "
+                f"WHERE rowid >= {first} AND rowid < {first + _DUCKDB_ROWS} AND length({value}) >= {least}"
+            ).pl()
+            yield Column(f"{schema}.{table}.{column}", frame["text"], frame["key"])
+    except (duckdb.CatalogException, duckdb.BinderException):
+        return  # replaced since the list was made: the file has changed, and is searched again
 
 
 @contextlib.contextmanager

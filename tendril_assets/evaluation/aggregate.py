@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from tendril_assets.evaluation.ranking import UNIT
+from tendril_assets.spec_evaluation import ALL
 
-ALL = "all"
 NO_CATALOG = "(none)"
 
 
@@ -32,10 +32,12 @@ def with_levels(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return joined
 
 
-def with_catalogs(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``scores`` with the ``catalog`` of each query, ``NO_CATALOG`` where it has none; ``queries`` has query_id, catalog."""
-    own = queries.select("query_id", pl.col("catalog").fill_null(NO_CATALOG))
-    return scores.join(own, on="query_id", how="left", maintain_order="left")
+def in_catalogs(queries: pl.DataFrame) -> pl.DataFrame:
+    """query_id, level and catalog of each query, ``NO_CATALOG`` where it has none; no row where none has one."""
+    named = queries.select("query_id", "level", "catalog")
+    if named["catalog"].null_count() == named.height:
+        return named.clear()
+    return named.with_columns(pl.col("catalog").fill_null(NO_CATALOG))
 
 
 def group_scores(scores: pl.DataFrame, per: Sequence[str] = ()) -> pl.DataFrame:

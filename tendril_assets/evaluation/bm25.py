@@ -94,11 +94,6 @@ class Tokeniser:
             terms = [known[token] for token in tokens]
         return [term for term in terms if term != _DROPPED] if self._drops else terms
 
-    def words(self, text: str) -> list[str]:
-        """The terms as they are written."""
-        written = list(self._terms) if (terms := self(text)) else []
-        return [written[term] for term in terms]
-
     def _learn(self, tokens: Iterable[str]) -> None:
         new = [token for token in tokens if token not in self._known]
         self._known.update(dict.fromkeys(new, _DROPPED))

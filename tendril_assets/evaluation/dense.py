@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -103,8 +103,12 @@ class Encoder:
         return count_truncated(self._model, [self.prompt(kind) + text for text in dict.fromkeys(texts)])
 
     def keep_only(self, texts: Iterable[str]) -> int:
-        """Drop the stored embeddings of all other texts, in every space of the store; returns how many."""
-        return self._store.keep_only({text_key(text) for text in texts}) if self._store else 0
+        """Drop the stored embeddings of all other texts, and those of other weights or prompts; returns how many.
+
+        The store is to be this encoder's own.
+        """
+        spaces = [self._space(kind) for kind in get_args(Kind)]
+        return self._store.keep_only(spaces, {text_key(text) for text in texts}) if self._store else 0
 
     def _space(self, kind: Kind) -> str:
         # Vectors computed in bf16 are others than those of the same weights in float32.

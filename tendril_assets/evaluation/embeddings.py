@@ -74,16 +74,17 @@ class EmbeddingStore:
         shard["vector"] = vectors
         return _write(self.space_folder(space), shard)
 
-    def keep_only(self, keys: Collection[bytes]) -> int:
-        """Drop the embeddings of all other texts, in every space; returns how many were dropped.
+    def keep_only(self, spaces: Collection[str], keys: Collection[bytes]) -> int:
+        """Drop the embeddings of all other spaces and texts; returns how many were dropped.
 
-        For from an embedding much of its text can be told: what left the collection must not stay here. A shard that holds
-        some of them is written anew without them, before the old one goes.
+        For from an embedding much of its text can be told: what left the collection must not stay here. Nor are those of
+        weights that a later training replaced ever asked for again. A shard that holds some of what is kept is written anew
+        without the rest, before the old one goes.
         """
-        dropped = 0
+        dropped, own = 0, {self.space_folder(space) for space in spaces}
         for path in sorted(self._folder.glob("*/*.npy")):
             shard = _read(path)
-            kept = np.array([key in keys for key in _keys(shard)], dtype=bool)
+            kept = np.array([path.parent in own and key in keys for key in _keys(shard)], dtype=bool)
             if kept.all():
                 continue
             dropped += int((~kept).sum())

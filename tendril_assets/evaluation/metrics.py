@@ -27,25 +27,8 @@ from tendril_assets.spec_evaluation import parse_measure
 
 GAIN = "linear"
 _KEY_BITS = 64
+_LARGEST_GRADE = 32_767  # grades are held in 16 bits
 TIE_RULE = "score (32-bit float) descending, then passage id descending by code points"
-
-
-def rank(scores: pl.DataFrame, depth: int | None = None) -> pl.DataFrame:
-    """Rank scored passages within each (query, group) by the stated tie rule.
-
-    ``scores`` has query_id, group_id, passage_id and score; other columns are kept. The result has in addition
-    ``rank`` from 1, is ordered by query, group and rank, and holds at most ``depth`` rows per unit.
-    Raises ValueError for a score that is missing or not finite, and for a passage scored twice in one unit.
-    """
-    _refuse_bad_scores(scores)
-    _refuse_duplicates(scores, "a run")
-    ranked = (
-        scores.with_columns(pl.col("score").cast(pl.Float32).alias("_score32"))
-        .sort([*_UNIT, "_score32", "passage_id"], descending=[False, False, True, True])
-        .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(_UNIT).alias("rank"))
-        .drop("_score32")
-    )
-    return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
 
 
 def excluded(qrels: pl.DataFrame) -> pl.DataFrame:
@@ -66,7 +49,8 @@ def score_queries(run: pl.DataFrame, qrels: pl.DataFrame, measures: Sequence[str
     ranking follows from the scores. ``qrels`` has the same columns, ``score`` being the grade; a unit of the run
     that ``qrels`` does not know is ignored. The result has query_id, group_id, measure, value in [0, 1] and
     ``relevant`` (relevant passages of the unit), ordered by query, group and the order of ``measures``.
-    Raises ValueError for an unknown measure, a score that is missing or not finite, or a pair given twice.
+    Raises ValueError for an unknown measure, a score that is missing or not finite, a grade that is no whole number up
+    to 32,767, or a pair given twice.
     """
     judgments = Judgments(qrels)
     return judgments.score(judgments.place(run), measures)
@@ -91,7 +75,8 @@ class Judgments:
     """
 
     def __init__(self, qrels: pl.DataFrame) -> None:
-        """Raises ValueError for a pair given twice."""
+        """Raises ValueError for a pair given twice, and for a grade that is missing, no whole number or above 32,767."""
+        _refuse_bad_grades(qrels)
         _refuse_duplicates(qrels, "qrels")
         self._units = qrels.select(_UNIT).unique().sort(_UNIT).with_row_index("unit")
         grade = pl.col("score").cast(pl.Int64).clip(0).alias("grade")
@@ -264,6 +249,19 @@ def _refuse_bad_scores(run: pl.DataFrame) -> None:
         raise ValueError(
             f"{bad.height} scores of the run are missing or not finite, the first for query {first['query_id']!r} and "
             f"passage {first['passage_id']!r}: a ranking needs a number for each passage"
+        )
+
+
+def _refuse_bad_grades(qrels: pl.DataFrame) -> None:
+    grade = pl.col("score").cast(pl.Float64)
+    bad = qrels.filter(
+        (grade.is_finite() & (grade == grade.floor()) & (grade <= _LARGEST_GRADE)).not_().fill_null(True)
+    )
+    if not bad.is_empty():
+        first = bad.row(0, named=True)
+        raise ValueError(
+            f"{bad.height} grades of the qrels are no whole number up to {_LARGEST_GRADE}, the first is {first['score']} for "
+            f"query {first['query_id']!r} and passage {first['passage_id']!r}"
         )
 
 

@@ -54,12 +54,9 @@ def score_tables(
     excluded = aggregate.exclusions(test.qrels, test.queries)
     by_system = _with_intervals(by_group, excluded, rules, seed)
 
-    named = test.queries.with_columns(pl.col("catalog").fill_null(aggregate.NO_CATALOG))
-    if test.queries["catalog"].null_count() == test.queries.height:
-        named = named.clear()
-    in_catalogs = aggregate.with_catalogs(by_query, named).drop_nulls("catalog")
-    catalog_groups = aggregate.group_scores(in_catalogs, CATALOG)
-    catalog_excluded = aggregate.exclusions(test.qrels, named, CATALOG)
+    catalogs = aggregate.in_catalogs(test.queries)
+    catalog_groups = aggregate.group_scores(by_query.join(catalogs.drop("level"), on="query_id"), CATALOG)
+    catalog_excluded = aggregate.exclusions(test.qrels, catalogs, CATALOG)
     return ScoreTables(
         query_scores=by_query,
         group_scores=by_group,

@@ -18,6 +18,7 @@ import polars as pl
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.huggingface import QREL_COLUMNS, SPLIT, Rows
 
+BEIR = "beir"
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", f"qrels/{SPLIT}.tsv"
 _LINE_ENDS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"})
 _CHUNK = 20_000
@@ -25,7 +26,7 @@ _CHUNK = 20_000
 
 def write_beir(folder: Path, rows: Rows) -> None:
     """Write the three files below ``folder/beir``; rows are streamed, nothing is built whole in memory."""
-    target = folder / "beir"
+    target = folder / BEIR
     (target / "qrels").mkdir(parents=True)
     for name, chunks in _files(rows).items():
         with (target / name).open("wb") as file:
@@ -39,14 +40,15 @@ def beir_hashes(rows: Rows) -> dict[str, str]:
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
-        hashes[f"beir/{name}"] = digest.hexdigest()
+        hashes[f"{BEIR}/{name}"] = digest.hexdigest()
     return hashes
 
 
 def read_beir(folder: Path, split: str = SPLIT) -> Rows:
     """A BEIR folder, ours or another's; the columns in ``metadata`` become columns, ids stay the strings they are.
 
-    Raises ExportInvariantError for a line that is no record, with its file and number.
+    Raises ExportInvariantError for a line that is no record, with its file and number, and for metadata that fits into no
+    column.
     """
     corpus, queries = (_frame(folder / name) for name in (CORPUS, QUERIES))
     return Rows(corpus, queries, _judgments(folder / "qrels" / f"{split}.tsv"))
@@ -79,7 +81,10 @@ def _frame(path: Path) -> pl.DataFrame:
     records = list(_records(path))
     if not records:
         raise ExportInvariantError(f"{path} has no line: a BEIR folder needs a corpus and queries")
-    return pl.DataFrame(records, infer_schema_length=None)
+    try:
+        return pl.DataFrame(records, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, TypeError) as error:
+        raise ExportInvariantError(f"{path}: metadata of one name has values of several types ({error})") from error
 
 
 def _records(path: Path) -> Iterator[dict]:
@@ -87,15 +92,18 @@ def _records(path: Path) -> Iterator[dict]:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line)
-                row = {"id": str(record["_id"]), "text": str(record["text"])}
-                title = str(record.get("title") or "")
+                identifier, text = record["_id"], record["text"]
+                title, metadata = record.get("title") or "", record.get("metadata") or {}
+                # Ids are numbers in some folders; a text that is none would become the word None.
+                if not (isinstance(identifier, str | int) and isinstance(text, str) and isinstance(title, str)):
+                    raise TypeError("an id, text or title of another type")
+                row = {"id": str(identifier), "text": f"{title} {text}" if title else text}
+                row |= {k: v for k, v in metadata.items() if k not in row}
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ExportInvariantError(
                     f"{path}, line {number}: no BEIR record with _id and text ({error!r})"
                 ) from error
-            if title:
-                row["text"] = f"{title} {row['text']}"
-            yield row | {k: v for k, v in (record.get("metadata") or {}).items() if k not in row}
+            yield row
 
 
 def _judgments(path: Path) -> pl.DataFrame:

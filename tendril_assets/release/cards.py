@@ -208,7 +208,8 @@ def _access(spec: CollectionSpec) -> str:
 def _licence(spec: CollectionSpec) -> str:
     return (
         "The selection, queries, judgments, anonymisation and identifiers are released under the "
-        f"{spec.release.licence_name} (`LICENSE.md`), which allows commercial use and adds restrictions of use. "
-        "Models trained on the "
-        "data are not derivatives of it under that licence. The source documents remain the property of their authors."
+        f"{spec.release.licence_name} (`LICENSE.md`), which allows commercial use and adds restrictions of use. These go along "
+        "with every copy, and so does the duty to delete what is removed on request. Models trained on the data are not "
+        "derivatives of it under that licence. The source documents, and the passages as parts of them, remain the property "
+        "of their authors."
     )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from tendril_assets.errors import ExportInvariantError
+from tendril_assets.release.folders import version_folders, version_key
 from tendril_assets.release.huggingface import Rows, read_rows
 from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets.release.wording import plural
@@ -16,15 +18,10 @@ _VERSION = "## "
 _NOTED = re.compile(r"\A\nWithdrawn on [^\n]*\n")
 
 
-def version_key(version: str) -> tuple[int, ...]:
-    """``1.10.0`` comes after ``1.9.0``."""
-    return tuple(int(part) for part in version.split("."))
-
-
 def earlier_version(root: Path, version: str) -> Path | None:
     """The release folder of the highest version below ``version``, or None for the first."""
-    found = [p for p in root.glob("[0-9]*.[0-9]*.[0-9]*") if p.is_dir() and version_key(p.name) < version_key(version)]
-    return max(found, key=lambda p: version_key(p.name), default=None)
+    lower = [p for p in version_folders(root) if version_key(p.name) < version_key(version)]
+    return lower[-1] if lower else None
 
 
 def changelog(version: str, rows: Rows, earlier: Path | None, withdrawn: Sequence[Withdrawal] = ()) -> str:
@@ -32,6 +29,8 @@ def changelog(version: str, rows: Rows, earlier: Path | None, withdrawn: Sequenc
 
     ``withdrawn``: the withdrawn versions. Of such an ``earlier`` the folder holds only what is left; what was taken out
     of it counts as taken out since, and its own entry says so.
+
+    Raises ExportInvariantError where ``earlier`` cannot be read.
     """
     if earlier is None:
         sizes = (
@@ -47,8 +46,24 @@ def changelog(version: str, rows: Rows, earlier: Path | None, withdrawn: Sequenc
         f"- Queries: {_changes(rows.queries, before.queries, ['id'], ['text'])}.",
         f"- Judgments: {_changes(rows.qrels, before.qrels, ['query-id', 'corpus-id'], ['score'], judgments)}.",
     ]
-    former = noted((earlier / CHANGELOG).read_text(encoding="utf-8").removeprefix(_HEAD), told.values())
+    former = noted(history(earlier).removeprefix(_HEAD), told.values())
     return f"{_HEAD}\n{_VERSION}{version}\n\nSince {earlier.name}:\n\n" + "\n".join(lines) + f"\n{former}"
+
+
+def history(folder: Path) -> str:
+    """The changelog of a written version. Raises ExportInvariantError where it cannot be read."""
+    try:
+        return (folder / CHANGELOG).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExportInvariantError(
+            f"{folder / CHANGELOG} cannot be read ({error}), and every later version goes on from it: put it back from a copy "
+            "or from the tag of that version"
+        ) from error
+
+
+def bare(version: str) -> str:
+    """A changelog of which nothing but the version is known."""
+    return f"{_HEAD}\n{_VERSION}{version}\n"
 
 
 def noted(text: str, withdrawn: Iterable[Withdrawal]) -> str:
@@ -72,7 +87,8 @@ def _taken(one: Withdrawal | None) -> tuple[int, int]:
 
 
 def _changes(now: pl.DataFrame, before: pl.DataFrame, key: list[str], values: list[str], taken: int = 0) -> str:
-    """``taken``: rows that ``before`` was published with and lacks; were they there, they would be gone now."""
+    """``taken``: rows that ``before`` was published with and lacks since it was withdrawn. One that came back, its entry
+    struck off the removal list, counts as taken out and as added."""
     added = now.join(before, on=key, how="anti").height
     gone = before.join(now, on=key, how="anti").height + taken
     both = now.select(key + values).join(before.select(key + values), on=key, suffix="_before")

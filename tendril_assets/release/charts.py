@@ -143,15 +143,19 @@ def dots(
     low, high = bounds or _extent(items, zero=zero)
     scale = Scale(low, high, gutter + 14, right - 12)
     ticks = scale.ticks(6 if wide else 4)
-    y, drawn = 4.0, []
+    y, drawn, blocks = 4.0, [], []
     for dot in items:
         y = _heading(canvas, dot.heading, y)
+        if dot.heading or not blocks:
+            blocks.append([y, y])
         drawn.append((dot, y))
         y += row
+        blocks[-1][1] = y
     for tick in ticks:
         css = "zero" if zero and tick == 0 else "grid"
-        if wide:
-            canvas.line(scale(tick), 4, scale(tick), y, css)
+        if wide:  # block by block, so that no line runs through a heading
+            for top, bottom in blocks:
+                canvas.line(scale(tick), top, scale(tick), bottom, css)
         else:  # beside the dots only: the labels stand where the rest of the line would run
             for _, top in drawn:
                 canvas.line(scale(tick), top + row - _ROW + 2, scale(tick), top + row - 4, css)
@@ -191,7 +195,7 @@ def lines(
     xs = [x for s in series for x, _ in s.points]
     ys = [y for s in series for _, y in s.points]
     top = 12.0 if wide else _legend(canvas, series)
-    names = max(text_width(name) for name in (room, *(s.name for s in series))) + 14 if wide else _RIGHT
+    names = max(text_width(name) for name in (room, *(s.name for s in series))) + 18 if wide else _RIGHT
     low, high = nice_bounds(min(ys), max(ys), 5)
     up = Scale(low, high, top + height, top)
     ticks = up.ticks(5)
@@ -213,7 +217,7 @@ def lines(
     if ring:
         _ring(canvas, across(ring[0]), up(ring[1]), ring[2], (left, top, width - names, top + height))
     if wide:
-        _end_names(canvas, series, up, width - names + 8)
+        _end_names(canvas, series, up, width - names + 12)
     return canvas.svg(label)
 
 

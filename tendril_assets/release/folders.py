@@ -6,6 +6,7 @@ A run that dies leaves the former folder as it was and a hidden one, which the n
 import ctypes
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +15,22 @@ from tendril_assets.files import erase
 
 # Of a collection's release folder: the one with its models, beside one for each version of the data.
 MODELS = "models"
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
 WRITTEN, UNCHANGED, REPLACED = "written", "unchanged", "replaced"
 # Of Linux: relative paths count from the working directory; exchange the two names; errors of a system that cannot.
 _HERE, _RENAME_EXCHANGE = -100, 2
 _UNABLE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+def version_folders(root: Path) -> list[Path]:
+    """The folders in ``root`` named by a version, lowest first: ``1.10.0`` comes after ``1.9.0``. One that a person set
+    aside under a name such as ``1.0.0-old`` is none."""
+    found = [p for p in root.glob("*.*.*") if _VERSION.fullmatch(p.name) and p.is_dir()]
+    return sorted(found, key=lambda p: version_key(p.name))
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 def work_folder(target: Path) -> Path:

@@ -18,6 +18,8 @@ _SIZES = (
     ("1M<n<10M", 10**7),
     ("10M<n<100M", 10**8),
 )
+# Within which a breach is mended and a removed passage deleted.
+REMEDY_DAYS = 30
 _LICENCE = Path(__file__).parent / "licence"
 
 
@@ -80,4 +82,4 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
 
 def _filled(name: str, spec: CollectionSpec) -> str:
     text = (_LICENCE / name).read_text(encoding="utf-8")
-    return text.format(title=spec.release.title, licence_name=spec.release.licence_name)
+    return text.format(title=spec.release.title, licence_name=spec.release.licence_name, days=REMEDY_DAYS)

@@ -9,9 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from tendril_assets.release.changelog import version_key
+from tendril_assets.release.folders import version_key
 from tendril_assets.release.outgoing import Gate, LocalFile, Outgoing, version_tag
 from tendril_assets.release.withdrawn import Withdrawal
+from tendril_assets.release.wording import plural
 
 Visibility = Literal["public", "private"]
 What = Literal["new", "changed", "same", "gone"]
@@ -110,7 +111,8 @@ def make_plan(
     """The plan for a folder.
 
     Args:
-        visibility: None keeps what a repository has that a version was published in, and is public for one without.
+        visibility: None keeps what a repository has; one that is made is public in the end, and so is a private one that a
+            first publishing made and did not end in.
         gate: None keeps the one that a repository has, and is that of the folder where it has none: what somebody guarded
             more closely is not opened by the way.
         withdrawn: versions that removed passages were taken out of here.
@@ -124,7 +126,7 @@ def make_plan(
         outgoing=outgoing,
         remote=remote,
         changes=changes,
-        visibility=visibility or _visibility(known),
+        visibility=visibility or _visibility(known, outgoing),
         gate=gate or known.gate or outgoing.gate,
         is_published=is_published,
         stale_tags=tuple(w for w in withdrawn if version_tag(w.version) in known.tags),
@@ -159,10 +161,13 @@ def _what(file: LocalFile, there: RemoteFile | None) -> What:
     return "same" if there.holds(file) else "changed"
 
 
-def _visibility(known: RemoteState) -> Visibility:
-    """A repository without any version is one that a first publishing did not end in: it was made private for the time."""
-    has_version = any(_VERSION_TAG.fullmatch(tag) for tag in known.tags)
-    return "private" if known.exists and has_version and known.private else "public"
+def _visibility(known: RemoteState, outgoing: Outgoing) -> Visibility:
+    """Private without a version, and empty or with this very folder, is what a first publishing that was cut off leaves.
+    Any other private one stays so: it may have had a version whose tag was taken off."""
+    is_begun = not any(_VERSION_TAG.fullmatch(tag) for tag in known.tags) and (
+        known.files.keys() <= HUB_FILES or holds_all(known.files, outgoing)
+    )
+    return "private" if known.exists and known.private and not is_begun else "public"
 
 
 def _contradictions(
@@ -174,8 +179,8 @@ def _contradictions(
     if known.tagged is not None:
         others = differing(known.tagged, outgoing)
         found.append(
-            f"{outgoing.repo} has a tag {outgoing.tag} with other content ({len(others):,} files differ, {others[0]} for one), "
-            "and a published version never changes: raise release.version in the collection's defs.yaml"
+            f"{outgoing.repo} has a tag {outgoing.tag} with other content ({plural(len(others), 'file')} other, {others[0]} for "
+            "one), and a published version never changes: raise release.version in the collection's defs.yaml"
         )
     versions = [m[1] for tag in known.tags if (m := _VERSION_TAG.fullmatch(tag))]
     higher = [v for v in versions if version_key(v) > version_key(outgoing.version)]

@@ -22,7 +22,7 @@ QREL_COLUMNS = ("query-id", "corpus-id", "score")
 SHARD_BYTES = 500_000_000
 _ROW_GROUP = 50_000
 _ARROW: dict[type[pl.DataType], pa.DataType] = {pl.String: pa.string(), pl.Int64: pa.int64()}
-_DTYPES = {str(kind): str(kind) for kind in _ARROW.values()}
+_PUBLISHED = {str(kind) for kind in _ARROW.values()}
 
 
 class Rows(NamedTuple):
@@ -126,8 +126,13 @@ def shard_files(folder: Path, config: str) -> list[Path]:
 
 
 def read_rows(folder: Path) -> Rows:
-    """The rows of a written release. Raises ExportInvariantError as ``shard_files`` does."""
-    return Rows(*(pl.read_parquet(shard_files(folder, name)) for name in CONFIGS))
+    """The rows of a written release. Raises ExportInvariantError as ``shard_files`` does, and for a damaged file."""
+    try:
+        return Rows(*(pl.read_parquet(shard_files(folder, name)) for name in CONFIGS))
+    except pl.exceptions.PolarsError as error:
+        raise ExportInvariantError(
+            f"{folder} cannot be read ({error}): put its files back from a copy, or move it away"
+        ) from error
 
 
 def read_configs(folder: Path) -> list[Config]:
@@ -138,16 +143,16 @@ def read_configs(folder: Path) -> list[Config]:
     """
     configs = []
     for name in CONFIGS:
-        metas = {f.name: pq.ParquetFile(f) for f in shard_files(folder, name)}
-        schemas = {shard: {f.name: str(f.type) for f in meta.schema_arrow} for shard, meta in metas.items()}
+        metas = {f.name: pq.read_metadata(f) for f in shard_files(folder, name)}
+        schemas = {shard: {f.name: str(f.type) for f in meta.schema.to_arrow_schema()} for shard, meta in metas.items()}
         first = next(iter(schemas.values()))
         differing = [shard for shard, schema in schemas.items() if list(schema.items()) != list(first.items())]
         if differing:
             raise ExportInvariantError(f"config {name}: the columns of {', '.join(differing)} differ from the first's")
-        unknown = {column: kind for column, kind in first.items() if kind not in _DTYPES}
+        unknown = {column: kind for column, kind in first.items() if kind not in _PUBLISHED}
         if unknown:
             raise ExportInvariantError(f"config {name}: columns of a type that is not published: {unknown}")
-        configs.append(Config(name, first, sum(meta.metadata.num_rows for meta in metas.values())))
+        configs.append(Config(name, first, sum(meta.num_rows for meta in metas.values())))
     return configs
 
 

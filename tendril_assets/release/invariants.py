@@ -23,8 +23,8 @@ _UNFIT = {
     "empty_id": r"^$",
     "id_with_whitespace": r"\s",
     "id_with_unsafe_character": r"[[\p{C}\"]&&[^\s]]",
-    "id_read_as_another_value": r"(?i)^([+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|[+-]?nan|<?na>?|n/a|#n/a|"
-    r"null|none|true|false)$",
+    "id_read_as_another_value": r"(?i)^([+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|[+-]?nan|<?na>?|n/a|"
+    r"#n/?a|-?1\.#(ind|qnan)|null|none|true|false)$",
 }
 
 

@@ -11,18 +11,19 @@ from tendril_assets.release.scatter import Point, scatter
 from tendril_assets.release.wording import certainty, figure, interval, named, plural, share
 from tendril_assets.spec import CollectionSpec
 
-# The best systems stand open, the rest is folded where it is more than a few.
-_AT_ONCE, _FEW = 8, 2
+# The best systems and the one that judges stand open, the rest is folded where it is more than a few.
+_AT_ONCE, _FEW = 5, 2
 
 
 def choice_as_html(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
     """Systems of the calibration, best first: what the rule says of each, its figure, price, failures, stability."""
     facts = {r["system"]: r for r in systems.iter_rows(named=True)}
-    rows = []
+    best, rest = [], []
     for r in choice.sort("rank").iter_rows(named=True):
         own = facts[r["system"]]
         failures = ", ".join(f"{n:,} {named(s).lower()}" for s, n in json.loads(own["failures"]).items())
-        rows.append(
+        open_row = len(best) < _AT_ONCE or r["chosen"] or r["in_use"] or choice.height <= _AT_ONCE + _FEW
+        (best if open_row else rest).append(
             (
                 f"{escape(_name(r))}<small>{escape(r['reason'])}</small>",
                 f"{figure(r['quality'])}<small>{interval(r['quality_low'], r['quality_high'])}</small>",
@@ -34,12 +35,21 @@ def choice_as_html(choice: pl.DataFrame, systems: pl.DataFrame) -> str:
             )
         )
     heads = ("System", "Figure", "USD per 1,000", "Without a grade", "Equal in two runs", "Median s", "Accepted")
-    if len(rows) <= _AT_ONCE + _FEW:
-        return raw_table(heads, rows, css="reasons")
-    rest = raw_table(heads, rows[_AT_ONCE:], css="reasons")
-    return raw_table(heads, rows[:_AT_ONCE], css="reasons") + folded(
-        f"{plural(len(rows) - _AT_ONCE, 'more system')}, in the same order", rest
-    )
+    table = raw_table(heads, best, css="reasons")
+    if not rest:
+        return table
+    others = plural(len(rest), "other system")
+    return table + folded(f"{others}, in the same order", raw_table(heads, rest, css="reasons"), long=True)
+
+
+def who_judges(choice: pl.DataFrame) -> str:
+    """A sentence on the judge in use and, where it is another one, the judge that the declared rule picks."""
+    in_use, picked = (next(iter(choice.filter(pl.col(which))["system"]), None) for which in ("in_use", "chosen"))
+    if in_use is None:
+        return "None of them judges."
+    if picked == in_use:
+        return f"{in_use} judges, as the declared rule picks it."
+    return f"{in_use} judges, as the specification says; the declared rule picks {picked or 'none'}."
 
 
 def quality_and_price(spec: CollectionSpec, choice: pl.DataFrame, agreement: pl.DataFrame) -> Picture | None:

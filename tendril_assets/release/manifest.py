@@ -12,11 +12,13 @@ MANIFEST = "manifest.json"
 # The same rows as the Parquet files, in bytes that no library upgrade changes.
 _DATA = ("beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/train.tsv")
 _TEXTS = ("README.md", "LICENSE.md")
+# What every reader of a manifest relies on.
+_ENTRIES = ("name", "version", "sandbox", "key_fingerprint", "rows", "content_hash", "files")
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below ``folder`` but the manifest, by relative path."""
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
+    """SHA-256 of every file below ``folder`` but its manifest, by relative path."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / MANIFEST)
     return {p.relative_to(folder).as_posix(): file_hash(p) for p in files}
 
 
@@ -36,8 +38,11 @@ def write_manifest(folder: Path, entries: dict[str, Any]) -> dict[str, Any]:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Raises ExportInvariantError where the folder has no readable manifest, so that nobody can tell what it holds."""
     try:
-        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if lacking := [name for name in _ENTRIES if name not in found]:
+            raise ValueError(f"{MANIFEST} lacks {', '.join(lacking)}")
+        return found
+    except (OSError, ValueError, TypeError) as error:
         raise ExportInvariantError(
             f"{folder} is no release this product wrote ({error}): move it away, or raise release.version"
         ) from error

@@ -31,7 +31,7 @@ from tendril_assets.evaluation.aggregate import ALL, group_scores, macro_means, 
 from tendril_assets.evaluation.collection import Reach, judged_collection
 from tendril_assets.evaluation.metrics import excluded
 from tendril_assets.evaluation.ranking import DECIMALS, UNIT
-from tendril_assets.release.beir import CORPUS, read_beir
+from tendril_assets.release.beir import BEIR, CORPUS, read_beir
 from tendril_assets.release.huggingface import CONFIGS, SPLIT, Rows, read_rows
 from tendril_assets.release.manifest import MANIFEST, read_manifest
 from tendril_assets.release.withdrawn import require_not_withdrawn
@@ -47,6 +47,7 @@ except ImportError as error:  # pragma: no cover - the message is all there is
 
 MAIN = "macro_ndcg_at_10"
 _DEFAULT = "default"
+_HUB_ID = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")
 # Columns that no release names its groups by.
 _NO_GROUP = ("id", "text", "document", "page", "title")
 
@@ -85,8 +86,8 @@ def retrieval_task(
         language: ISO 639-3 and script, as mteb names them; some models choose a prompt by it.
 
     Raises:
-        ExportInvariantError: the folder is no release and no BEIR folder, was withdrawn, or has no group column although
-            the scope is ``group``.
+        ExportInvariantError: the folder is not there, is no release and no BEIR folder, was withdrawn, or has no group
+            column although the scope is ``group``.
         TendrilError: judgments of passages or queries that are not there.
     """
     rows = read_source(source, revision=revision, group_column=group_column, split=split, scope=scope)
@@ -101,16 +102,19 @@ def read_source(
     """The rows behind a task. Raises ExportInvariantError as ``retrieval_task`` does."""
     folder = Path(source)
     if not folder.exists():
-        rows = Rows(*(_fetched(str(source), name, split, revision) for name in CONFIGS))
-        return _source(str(source), revision or "main", rows, group_column, scope)
-    for release in (folder, folder.parent):
-        if (release / MANIFEST).is_file():
-            require_not_withdrawn(release, read_manifest(release))
+        if isinstance(source, Path) or not _HUB_ID.fullmatch(source):
+            raise ExportInvariantError(f"there is no folder {folder}, and no dataset on the hub has such an id")
+        rows = Rows(*(_fetched(source, name, split, revision) for name in CONFIGS))
+        return _source(source, revision or "main", rows, group_column, scope)
     if (folder / CORPUS).is_file():
+        whole = folder.resolve().parent
+        if folder.resolve().name == BEIR and (whole / MANIFEST).is_file():
+            require_not_withdrawn(whole, read_manifest(whole))
         return _source(folder.resolve().name, "folder", read_beir(folder, split), group_column, scope)
     if not (folder / MANIFEST).is_file():
         raise ExportInvariantError(f"{folder} is no release and no BEIR folder: it has neither {MANIFEST} nor {CORPUS}")
     manifest = read_manifest(folder)
+    require_not_withdrawn(folder, manifest)
     return _source(manifest["name"], manifest["version"], read_rows(folder), group_column, scope)
 
 
@@ -245,7 +249,7 @@ def _metadata(source: Source, scope: Reach, split: str, language: str) -> TaskMe
         eval_langs=[language],
         main_score=MAIN,
         date=None,
-        domains=["Government", "Written"],
+        domains=["Written"],
         task_subtypes=None,
         license=None,
         annotations_creators="LM-generated",

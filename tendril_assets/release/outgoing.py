@@ -139,24 +139,23 @@ def _manifest(folder: Path, spec: CollectionSpec, files: Iterable[LocalFile]) ->
     release = spec.release
     try:
         manifest = read_manifest(folder)
-        told: Mapping[str, str] = manifest["files"]
-        is_sandbox, said = manifest["sandbox"], {key: manifest[key] for key in ("name", "version", "collection")}
+        told: dict[str, str] = dict(manifest["files"])
         told_withdrawn = withdrawal(folder, manifest)
     except (ExportInvariantError, KeyError, TypeError, ValueError) as error:
-        yield f"{folder / MANIFEST} cannot be read ({error}), so nobody can tell whether the folder is whole"
+        yield f"{MANIFEST} does not say whether the folder is whole: {error}"
         return
     if told_withdrawn:
         yield (
             f"it was {told_withdrawn.said}. Raise release.version in the collection's defs.yaml and materialise "
             f"{spec.collection}/releases"
         )
-    if is_sandbox:
+    if manifest["sandbox"]:
         yield (
             "it is stamped sandbox: its identifiers were made with a key that everybody knows, or from the sample. Make a "
             "release of your own landing folder with TENDRIL_HASH_KEY"
         )
     wanted = {"name": release.name, "version": release.version, "collection": spec.collection}
-    if said != wanted:
+    if (said := {key: manifest.get(key) for key in wanted}) != wanted:
         yield f"its manifest speaks of {said}, the specification of {wanted}: materialise {spec.collection}/releases"
     there = {file.name: file.sha256 for file in files if file.name != MANIFEST}
     damaged = sorted(name for name in there.keys() | told.keys() if there.get(name) != told.get(name))

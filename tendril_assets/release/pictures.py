@@ -131,7 +131,7 @@ def costs(figures: Figures) -> Picture | None:
         pl.col("known_cost").sum(), pl.col("unknown_costs").sum(), pl.col("requests").sum()
     )
     items = []
-    for r in per.sort("known_cost", descending=True).iter_rows(named=True):
+    for r in per.sort("known_cost", "purpose", "model", descending=[True, False, False]).iter_rows(named=True):
         unknown = f", {r['unknown_costs']:,} unknown" if r["unknown_costs"] else ""
         items.append(
             Bar(f"{named(r['purpose'])}: {r['model']}", float(r["known_cost"]), f"{usd(r['known_cost'])}{unknown}")
@@ -140,8 +140,11 @@ def costs(figures: Figures) -> Picture | None:
 
 
 def costs_over_time(days: pl.DataFrame) -> Picture | None:
-    """Known cost per day and model, per month where there are many days. ``days``: the view cost_by_day."""
-    if not days.height:
+    """Known cost per day and model, per month where there are many days; None of a single day, which has no course.
+
+    ``days``: the view cost_by_day.
+    """
+    if days["day"].n_unique() < 2:
         return None
     by_month = days["day"].n_unique() > _MOST_DAYS
     period = pl.col("day").dt.strftime("%Y-%m") if by_month else pl.col("day").cast(pl.String)

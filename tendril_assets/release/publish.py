@@ -6,7 +6,7 @@ renamed. A run that dies leaves the former release as it was and a hidden folder
 
 import errno
 import shutil
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,17 @@ from tendril_assets.release.beir import beir_hashes, write_beir
 from tendril_assets.release.cards import CardInputs, dataset_card
 from tendril_assets.release.changelog import changelog, earlier_version
 from tendril_assets.release.figures import Figures
-from tendril_assets.release.folders import REPLACED, UNCHANGED, WRITTEN, set_in_place, sweep, sync_tree, work_folder
+from tendril_assets.release.folders import (
+    REPLACED,
+    UNCHANGED,
+    WRITTEN,
+    erase_folder,
+    set_in_place,
+    sweep,
+    sync_tree,
+    version_folders,
+    work_folder,
+)
 from tendril_assets.release.front_matter import licence_text
 from tendril_assets.release.huggingface import CONFIGS, Rows, plain_bytes, read_configs, write_parquet
 from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
@@ -31,12 +41,19 @@ from tendril_assets.release.manifest import (
     write_manifest,
 )
 from tendril_assets.release.verify import require_loadable
-from tendril_assets.release.withdrawn import is_withdrawn, require_not_withdrawn, withdrawals
+from tendril_assets.release.withdrawn import (
+    Withdrawal,
+    is_withdrawn,
+    refuse_withdrawn,
+    require_not_withdrawn,
+    withdrawals,
+)
 from tendril_assets.spec import CollectionSpec
 
 
 class ReleaseInputs(NamedTuple):
-    """Everything a release is made of; ``breaches`` and ``open_requests`` are those found upstream."""
+    """Everything a release is made of; ``breaches`` and ``open_requests`` are those found upstream, ``withdrawn`` the
+    withdrawn versions that are known whether or not their folders are still there."""
 
     spec: CollectionSpec
     rows: Rows
@@ -47,6 +64,7 @@ class ReleaseInputs(NamedTuple):
     open_requests: int
     key_fingerprint: str
     sandbox: bool
+    withdrawn: Sequence[Withdrawal] = ()
 
 
 class Release(NamedTuple):
@@ -79,7 +97,7 @@ def write_release(root: Path, inputs: ReleaseInputs, load_check: LoadCheck = req
     target = root / version
     with _room_for(target):
         root.mkdir(parents=True, exist_ok=True)
-        sweep(root)
+        sweep(root, erase_folder)  # a withdrawal may have died before it erased the former folder
         _require_same_secret(root, inputs)
         work = work_folder(target)
         try:
@@ -126,13 +144,12 @@ def _room_for(target: Path) -> Generator[None]:
 
 
 def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
+    spec, withdrawn = inputs.spec, _withdrawn_before(root, inputs)
     work.mkdir()
-    spec = inputs.spec
     write_parquet(work, inputs.rows)
     write_beir(work, inputs.rows)
     configs = read_configs(work)
     sizes = {name: plain_bytes(frame) for name, frame in zip(CONFIGS, inputs.rows, strict=True)}
-    withdrawn = [one for one in withdrawals(root) if one.version != spec.release.version]
     card = dataset_card(
         CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox, withdrawn)
     )
@@ -156,6 +173,15 @@ def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
             "rows": {c.name: c.rows for c in configs},
         },
     )
+
+
+def _withdrawn_before(root: Path, inputs: ReleaseInputs) -> list[Withdrawal]:
+    """The other withdrawn versions; raises where this one is, wherever its folder is now."""
+    told = {one.version: one for one in (*inputs.withdrawn, *withdrawals(root))}
+    own = told.pop(inputs.spec.release.version, None)
+    if own and not inputs.sandbox:
+        refuse_withdrawn(own)
+    return list(told.values())
 
 
 def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
@@ -183,5 +209,5 @@ def _compare(target: Path, manifest: Mapping[str, Any]) -> str:
 
 
 def _require_same_secret(root: Path, inputs: ReleaseInputs) -> None:
-    for folder in sorted(p for p in root.glob("[0-9]*.[0-9]*.[0-9]*") if p.is_dir()):
+    for folder in version_folders(root):
         require_fingerprint(read_manifest(folder)["key_fingerprint"], inputs.key_fingerprint, f"release {folder}")

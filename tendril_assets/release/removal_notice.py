@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
+from tendril_assets.release.front_matter import REMEDY_DAYS
 from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets.release.wording import markdown_table, plural
 from tendril_assets.spec import CollectionSpec
-
-REMEDY_DAYS = 30  # as in the licence, section 3
 
 
 def removal_notice(spec: CollectionSpec, withdrawn: Sequence[Withdrawal]) -> str:
@@ -49,6 +48,6 @@ def _what_is_left(withdrawn: Sequence[Withdrawal]) -> str:
         f"{plural(len(ids), 'passage')} of earlier versions {'has' if len(ids) == 1 else 'have'} been removed. A removal does "
         "not reach copies, nor a git tag that was made before it. These versions were withdrawn and must not be used:\n\n"
         f"{table}\n\n"
-        f"Under the licence, whoever has a copy of one stops using and passing on the removed passages within {REMEDY_DAYS} "
-        "days of learning of it."
+        "Under the licence, whoever has a copy of one deletes the removed passages and their judgments, and tells those who "
+        f"have them from there, within {REMEDY_DAYS} days of learning of it."
     )

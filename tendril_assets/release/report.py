@@ -15,6 +15,7 @@ from tendril_assets.release.markup import listing, section
 from tendril_assets.release.report_data import agreement, corpus, cost, labels
 from tendril_assets.release.report_inputs import ReportInputs, headline_measure
 from tendril_assets.release.report_results import differences, quality, training
+from tendril_assets.release.results_pictures import OWN_BASE
 from tendril_assets.release.wording import certainty, figure, interval, listed, named, plural, signed, system_name, usd
 
 _STYLES = tuple(Path(__file__).parent / name for name in ("pictures.css", "report.css"))
@@ -83,21 +84,18 @@ def _tiles(inputs: ReportInputs) -> str:
 
 
 def _result(inputs: ReportInputs) -> tuple[str, str, str]:
-    """The best system on the external test collection, beside the base where it is a fine-tuned one."""
+    """The best system on the external test collection, beside those it is compared with."""
     measure = headline_measure(inputs.spec)
     here = (pl.col("measure") == measure) & (pl.col("level") == "all")
     scores = inputs.tables["system_scores"].filter(here).sort("value", "system", descending=[True, False])
     if not scores.height:
         return named(measure), "-", "no system has been evaluated yet"
     best = scores.row(0, named=True)
-    base = f"{best['system'].removesuffix('_tuned')}_base"
-    gain = inputs.tables["comparisons"].filter(
-        here & (pl.col("system") == best["system"]) & (pl.col("baseline") == base)
-    )
+    gains = inputs.tables["comparisons"].filter(here & (pl.col("system") == best["system"])).with_columns(own=OWN_BASE)
     words = system_name(best["system"])
-    if gain.height:
-        r = gain.row(0, named=True)
-        words += f"; over its base {signed(r['difference'])} {interval(r['low'], r['high'], sign=True)}".rstrip()
+    for r in gains.sort(~pl.col("own"), "baseline").iter_rows(named=True):
+        than = "its base" if r["own"] else system_name(r["baseline"])
+        words += f"; over {than} {signed(r['difference'])} {interval(r['low'], r['high'], sign=True)}".rstrip()
     if best["system"] in inputs.stale:
         words += "; stale, see below"
     return f"Best {named(measure)}", figure(best["value"]), words

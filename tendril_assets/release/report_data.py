@@ -5,7 +5,7 @@ from html import escape
 import polars as pl
 
 from tendril_assets.release import pictures
-from tendril_assets.release.judges import choice_as_html, quality_and_price
+from tendril_assets.release.judges import choice_as_html, quality_and_price, who_judges
 from tendril_assets.release.label_quality import declared_acceptance
 from tendril_assets.release.markup import block, note, page_table, picture, side_by_side
 from tendril_assets.release.report_inputs import ReportInputs
@@ -37,20 +37,23 @@ def corpus(inputs: ReportInputs) -> str:
             ("Masked entity", "Times", "Documents"),
             [(label, f"{n:,}", f"{d:,}") for label, n, d in figures["entities"].iter_rows()],
         ),
-        (("Removal list", "Entries", "Passages"), _removals(inputs.tables["removal_effects"])),
+        (("Removal list", "Entries", "Documents", "Passages"), _removals(inputs.tables["removal_effects"])),
     ]
     return block(
         "Passages leave for one stated reason each, or stay.",
-        picture(pictures.passage_fates(figures["drops"]), "No passage has been read yet.", details=fates),
+        picture(pictures.passage_fates(figures["drops"]), "No passage has been read yet.", details=fates, long=True),
         f"<h3>{escape(group)}s and documents</h3>",
         side_by_side([page_table(heads, rows) for heads, rows in tables if rows]),
     )
 
 
-def _removals(effects: pl.DataFrame) -> list[tuple[str, str, str]]:
+def _removals(effects: pl.DataFrame) -> list[tuple[str, ...]]:
     """What the entries of the removal list took out, by kind and by what came of them."""
-    sums = effects.group_by("kind", "state").agg(pl.len(), pl.col("passages").sum()).sort("kind", "state")
-    return [(f"{named(kind)}, {named(state).lower()}", f"{n:,}", f"{p:,}") for kind, state, n, p in sums.iter_rows()]
+    sums = effects.group_by("kind", "state").agg(pl.len(), pl.col("documents", "passages").sum()).sort("kind", "state")
+    return [
+        (f"{named(kind)}, {named(state).lower()}", *(f"{n:,}" for n in numbers))
+        for kind, state, *numbers in sums.iter_rows()
+    ]
 
 
 def labels(inputs: ReportInputs) -> str:
@@ -105,6 +108,7 @@ def labels(inputs: ReportInputs) -> str:
             pictures.label_distribution(figures["grades"]),
             "No pair has been judged yet.",
             details=page_table(("Level", "Grade", "Judgments"), graded),
+            long=True,
         ),
         f"<h3>By catalog</h3>{page_table(heads, rows)}"
         + note(
@@ -117,6 +121,7 @@ def labels(inputs: ReportInputs) -> str:
             pictures.positives(by_level),
             "",
             details=page_table(("Catalog", "Level", "Judgments", "Grade 1", "Grade 2", "Positive"), detail, left=2),
+            long=True,
         ),
     )
 
@@ -147,7 +152,7 @@ def _calibration(inputs: ReportInputs) -> str:
         return ""
     declared = declared_acceptance(inputs.spec.judge.calibration)
     return (
-        f"<h3>The judges that were measured</h3><p>{escape(f'Declared before the data: {declared}.')}</p>"
+        f"<h3>The judges that were measured</h3><p>{escape(f'Declared before the data: {declared}. {who_judges(choice)}')}</p>"
         + picture(quality_and_price(inputs.spec, choice, inputs.tables["judge_agreement"]), "")
         + choice_as_html(choice, systems)
     )
@@ -155,16 +160,17 @@ def _calibration(inputs: ReportInputs) -> str:
 
 def cost(inputs: ReportInputs) -> str:
     calls, days = inputs.figures["calls"], inputs.views["cost_by_day"]
+    when = f" All of it was on {days['day'][0]} (UTC)." if days["day"].n_unique() == 1 else ""
     prompt, cached = int(calls["prompt_tokens"].sum()), int(calls["cached_tokens"].sum())
     cache = f" {share(cached, prompt)} of the prompt tokens came from the provider's cache." if prompt else ""
     by_prices = calls["estimated_cost"].sum() or 0
     estimated = f" By token prices the unknown ones come to about {usd(by_prices)}." if by_prices else ""
     return block(
-        f"What was asked and what it cost. An unknown cost is counted, never added.{estimated}{cache}",
+        f"What was asked and what it cost. An unknown cost is counted, never added.{when}{estimated}{cache}",
         picture(
             pictures.costs(inputs.figures),
             "Nothing has been asked yet.",
             details=calls_table(calls) if calls.height else "",
         ),
-        picture(pictures.costs_over_time(days), "", details=days_table(days) if days.height else ""),
+        picture(pictures.costs_over_time(days), "", details=days_table(days) if days.height else "", long=True),
     )

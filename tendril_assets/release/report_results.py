@@ -55,10 +55,10 @@ def quality(inputs: ReportInputs) -> str:
     text = ""
     if overall.height:
         r = overall.row(0, named=True)
+        without = f"{r['excluded']:,} more without one left out" if r["excluded"] else "none left out"
         text = (
-            f"External test collection: {plural(r['groups'], spec.group)}, {r['queries']:,} rankings with a "
-            "relevant passage, "
-            f"{r['excluded']:,} without one left out. Macro means over {spec.group}s; intervals from "
+            f"External test collection: {plural(r['groups'], spec.group)}, {plural(r['queries'], 'ranking')} with a "
+            f"relevant passage, {without}. Macro means over {spec.group}s; intervals from "
             f"{spec.evaluation.resamples:,} resamples of {spec.group}s."
         )
     return block(
@@ -95,7 +95,7 @@ def _by_catalog(inputs: ReportInputs) -> str:
         "overlap in their groups; their queries add up."
     )
     return f"<h3>By catalog</h3><p>{escape(lead)}</p>" + picture(
-        results_pictures.catalogs(scores, shown, measure, rules.confidence),
+        results_pictures.catalogs(scores, shown, measure, rules.confidence, spec.group),
         "",
         details=metric_table(scores, rules.measures, spec.group, by="catalog"),
         long=True,
@@ -121,8 +121,8 @@ def differences(inputs: ReportInputs) -> str:
         drawn = results_pictures.group_differences(model, own, measure, spec.group)
         columns.append(picture(drawn, "", details=differences_table(own, spec.group)))
     return block(
-        "Paired bootstrap with the same resamples for both systems; p after Holm's correction over the "
-        "fine-tuned models, per measure. The permuted p is that of a sign-flip test, without correction.",
+        "Paired bootstrap with the same resamples for both systems; Holm's correction is over the fine-tuned models, per "
+        "measure. The permuted p is that of a sign-flip test, without correction: trust it where groups are few.",
         _stale(inputs),
         picture(
             results_pictures.differences(comparisons, measure, confidence),
@@ -130,10 +130,11 @@ def differences(inputs: ReportInputs) -> str:
         ),
         *columns,
         picture(
-            results_pictures.catalog_differences(inputs.tables["catalog_comparisons"], measure, confidence),
+            results_pictures.catalog_differences(inputs.tables["catalog_comparisons"], measure, confidence, spec.group),
             "",
         ),
-        f"<h3>All comparisons</h3>{comparison_table(comparisons, confidence, spec.evaluation.measures)}"
+        "<h3>All comparisons</h3>"
+        + folded("Every level and measure", comparison_table(comparisons, confidence, spec.evaluation.measures))
         if comparisons.height
         else "",
     )

@@ -7,6 +7,7 @@ from html import escape
 import polars as pl
 
 from tendril_assets.release.markup import page_table, raw_table
+from tendril_assets.release.results_pictures import OWN_BASE
 from tendril_assets.release.wording import (
     certainty,
     figure,
@@ -212,7 +213,7 @@ def comparison_table(comparisons: pl.DataFrame, confidence: float, measures: tup
     """Every paired difference, in blocks per pair of systems, measures in the order of the specification."""
     rows: list[list[str]] = []
     place = pl.col("measure").replace_strict({m: i for i, m in enumerate(measures)}, default=len(measures))
-    ordered = comparisons.sort("system", "baseline", pl.col("level") != "all", "level", place, "measure")
+    ordered = comparisons.sort("system", ~OWN_BASE, "baseline", pl.col("level") != "all", "level", place, "measure")
     former = None
     for r in ordered.iter_rows(named=True):
         pair = f"{system_name(r['system'])} against {system_name(r['baseline'])}"

@@ -6,11 +6,17 @@ import polars as pl
 
 from tendril_assets.release.charts import Dot, Line, columns, dots, lines
 from tendril_assets.release.pictures import Picture, levels_of
-from tendril_assets.release.wording import certainty, figure, interval, named, plural, signed, system_name
+from tendril_assets.release.wording import certainty, figure, interval, named, p_value, plural, signed, system_name
 
+# Whether a comparison is of a fine-tuned model with the weights it started from.
+OWN_BASE = pl.col("baseline") == pl.col("system").str.strip_suffix("_tuned") + "_base"
 # A running mean takes a twentieth of the run.
 _MEANS, _SHORTEST_MEAN = 20, 5
-_CURVES = ("l-blue", "l-orange dash", "l-green dot", "l-purple dash")
+# Neighbours differ in colour and dash, and no two are alike.
+_CURVES = (
+    *("l-blue", "l-orange dash", "l-green dot", "l-purple dash"),
+    *("l-blue dot", "l-orange", "l-green dash", "l-purple dot"),
+)
 
 
 def learning_curve(model: str, curves: pl.DataFrame, best_step: int, best_value: float) -> Picture | None:
@@ -98,8 +104,11 @@ def systems(scores: pl.DataFrame, measure: str, confidence: float) -> Picture | 
     )
 
 
-def catalogs(scores: pl.DataFrame, systems_shown: Sequence[str], measure: str, confidence: float) -> Picture | None:
-    """One measure of the named systems, per catalog, over all levels. ``scores``: table catalog_scores."""
+def catalogs(
+    scores: pl.DataFrame, systems_shown: Sequence[str], measure: str, confidence: float, group: str
+) -> Picture | None:
+    """One measure of the named systems, per catalog, over all levels. ``scores``: table catalog_scores; ``group``: the
+    collection's word for a group."""
     rows = scores.filter(
         (pl.col("measure") == measure) & (pl.col("level") == "all") & pl.col("system").is_in(list(systems_shown))
     )
@@ -118,7 +127,9 @@ def catalogs(scores: pl.DataFrame, systems_shown: Sequence[str], measure: str, c
                     f"{figure(r['value'])} {interval(r['low'], r['high'])}".strip(),
                     _system_css(r["system"]),
                     square=_is_baseline(r["system"]),
-                    heading=f"{catalog}, {plural(r['queries'], 'ranking')}" if i == 0 else "",
+                    heading=f"{catalog}, {plural(r['queries'], 'ranking')} in {plural(r['groups'], group)}"
+                    if i == 0
+                    else "",
                 )
             )
     return Picture.drawn(
@@ -127,12 +138,10 @@ def catalogs(scores: pl.DataFrame, systems_shown: Sequence[str], measure: str, c
     )
 
 
-def catalog_differences(comparisons: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
-    """Fine-tuned model minus its base, per catalog, over all levels. ``comparisons``: table catalog_comparisons."""
-    own_base = pl.col("system").str.strip_suffix("_tuned") + "_base"
-    rows = comparisons.filter(
-        (pl.col("measure") == measure) & (pl.col("level") == "all") & (pl.col("baseline") == own_base)
-    )
+def catalog_differences(comparisons: pl.DataFrame, measure: str, confidence: float, group: str) -> Picture | None:
+    """Fine-tuned model minus its base, per catalog, over all levels. ``comparisons``: table catalog_comparisons;
+    ``group``: the collection's word for a group."""
+    rows = comparisons.filter((pl.col("measure") == measure) & (pl.col("level") == "all") & OWN_BASE)
     if not rows.height:
         return None
     items = []
@@ -141,7 +150,7 @@ def catalog_differences(comparisons: pl.DataFrame, measure: str, confidence: flo
         for i, r in enumerate(block.iter_rows(named=True)):
             items.append(
                 Dot(
-                    r["catalog"],
+                    f"{r['catalog']}, {plural(r['groups'], group)}",
                     r["difference"],
                     r["low"],
                     r["high"],
@@ -150,7 +159,8 @@ def catalog_differences(comparisons: pl.DataFrame, measure: str, confidence: flo
                 )
             )
     return Picture.drawn(
-        f"Difference in {named(measure)} by catalog with {certainty(confidence)} intervals, not corrected over catalogs",
+        f"Difference in {named(measure)} by catalog with {certainty(confidence)} intervals, not corrected over catalogs; "
+        f"with few {group}s an interval is too narrow",
         lambda w: dots(
             items,
             w,
@@ -168,21 +178,21 @@ def differences(comparisons: pl.DataFrame, measure: str, confidence: float) -> P
         return None
     items = []
     for level in levels_of(rows["level"]):
-        block = rows.filter(pl.col("level") == level).sort("system", "baseline", descending=[False, True])
+        block = rows.filter(pl.col("level") == level).sort("system", ~OWN_BASE, "baseline")
         for i, r in enumerate(block.iter_rows(named=True)):
             items.append(
                 Dot(
-                    f"{system_name(r['system'])} − {system_name(r['baseline'])}",
+                    f"{system_name(r['system'])} − {_baseline_name(r)}",
                     r["difference"],
                     r["low"],
                     r["high"],
-                    f"{signed(r['difference'])} {interval(r['low'], r['high'], sign=True)}".strip(),
+                    _difference(r),
                     heading=named(level) if i == 0 else "",
                 )
             )
     return Picture.drawn(
-        f"Difference in {named(measure)} with {certainty(confidence)} intervals; right of the line the fine-tuned model is "
-        "better",
+        f"Difference in {named(measure)} with {certainty(confidence)} intervals and p after Holm's correction; right of the "
+        "line the fine-tuned model is better",
         lambda w: dots(
             items, w, f"Paired differences in {named(measure)}", x_title=f"difference in {named(measure)}", zero=True
         ),
@@ -217,8 +227,19 @@ def group_differences(model: str, rows: pl.DataFrame, measure: str, group: str) 
     )
 
 
+def _baseline_name(row: dict) -> str:
+    own = row["baseline"] == row["system"].removesuffix("_tuned") + "_base"
+    return "base" if own else system_name(row["baseline"])
+
+
+def _difference(row: dict) -> str:
+    """``+0.049 [+0.018, +0.077], p 0.002``, as far as there is an interval and a p."""
+    text = f"{signed(row['difference'])} {interval(row['low'], row['high'], sign=True)}".strip()
+    return text if row["p_holm"] is None else f"{text}, p {p_value(row['p_holm'])}"
+
+
 def _curve_name(measure: str) -> str:
-    return "balanced" if measure.startswith("balanced") else named(measure.partition(":")[2] or measure)
+    return "Balanced" if measure.startswith("balanced") else named(measure.partition(":")[2] or measure)
 
 
 def _is_baseline(system: str) -> bool:

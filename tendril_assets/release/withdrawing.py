@@ -17,10 +17,10 @@ import polars as pl
 
 from tendril_assets.corpus.erasure import Removed
 from tendril_assets.corpus.identifiers import require_fingerprint
-from tendril_assets.errors import ExportInvariantError
+from tendril_assets.errors import ErasureIncomplete, ExportInvariantError, HashKeyChanged
 from tendril_assets.files import is_left_by_system
 from tendril_assets.release.beir import write_beir
-from tendril_assets.release.changelog import CHANGELOG, noted
+from tendril_assets.release.changelog import CHANGELOG, bare, history, noted
 from tendril_assets.release.folders import erase_folder, left_over, set_in_place, sweep, sync_tree, work_folder
 from tendril_assets.release.huggingface import CONFIGS, SPLIT, Rows, read_rows, write_parquet
 from tendril_assets.release.manifest import MANIFEST, content_hash, damaged_files, file_hashes, read_manifest
@@ -64,40 +64,58 @@ def withdraw(
             another id, so that of these documents whatever is not in the corpus any more goes too.
         key_fingerprint: fingerprint of the secret that ``removed`` was made with.
 
-    Raises:
-        ExportInvariantError: a version that nobody can tell the content of, files that are no part of it, or another
-            process that writes a release. All other versions are withdrawn before it is raised.
-        HashKeyChanged: a version whose ids were made with another secret, in which nothing would be found.
+    Raises ErasureIncomplete, with the versions changed, once everything else is done: a version that nobody can tell the
+    content of, or whose ids were made with another secret, so that nothing would be found in it; files that are no part of
+    a version; another process that writes a release; a full disk, or no right to write.
     """
     if not root.is_dir():
         return []
-    found, problems = [], []
-    for place in sorted({root, *(folder.parent for folder in release_folders(root))}):
-        sweep(place, erase_folder)
-        problems += [
-            f"{path} is being written by another process: wait until it has ended, or delete the folder if that process is "
-            "none of this product"
-            for path in left_over(place)
-        ]
     takes = _Takes(removed, touched_documents, present_passages)
-    for folder in release_folders(root):
+    found: list[Withdrawal] = []
+    problems: list[str] = []
+    for place in sorted({root.resolve(), *(folder.parent for folder in _folders(root))}):
+        problems += _swept(place)
+    for folder in _folders(root):  # asked again: one that a run died on between two renames is back now
         try:
             manifest = read_manifest(folder)
             if key_fingerprint is not None:
                 require_fingerprint(manifest["key_fingerprint"], key_fingerprint, f"release {folder}")
             done = _withdraw_one(folder, manifest, takes, now)
-        except ExportInvariantError as error:
+        except (ExportInvariantError, HashKeyChanged) as error:
             problems.append(str(error))
             continue
-        except OSError as error:  # a full disk, a folder that nobody may write to: the version stands as it was
+        except OSError as error:  # the version stands as it was
             problems.append(f"{folder} could not be written anew ({error}): make room, or change its owner or rights")
             continue
-        found += [done] if done else []
+        if done:
+            found.append(done)
+            problems += _swept(folder.parent)
     if problems:
-        raise ExportInvariantError(
-            f"removed passages may be left below {root}: " + "; ".join(problems) + ". Then run the erasure again"
+        raise ErasureIncomplete(
+            f"removed passages may be left below {root}: "
+            + "; ".join(dict.fromkeys(problems))
+            + ". Then run the erasure again",
+            found,
         )
     return found
+
+
+def _folders(root: Path) -> list[Path]:
+    """Where the versions really are: one put on another disk, with a link to it here, is written anew there."""
+    return sorted({folder.resolve() for folder in release_folders(root)})
+
+
+def _swept(place: Path) -> list[str]:
+    """Erase what dead runs, and this one, set aside in ``place``; what is left there, and what to do about it."""
+    try:
+        sweep(place, erase_folder)
+    except OSError as error:
+        return [f"what was set aside in {place} could not be erased ({error}): change its owner or rights"]
+    return [
+        f"{path} is being written by another process: wait until it has ended, or delete the folder if that process is "
+        "none of this product"
+        for path in left_over(place)
+    ]
 
 
 class _Takes(NamedTuple):
@@ -153,10 +171,15 @@ def _withdraw_one(folder: Path, manifest: dict[str, Any], takes: _Takes, now: da
     try:
         _fill(work, folder, manifest, left, told)
         sync_tree(work)
-        set_in_place(work, folder, erase_folder)
-    finally:
+    except BaseException:
         shutil.rmtree(work, ignore_errors=True)
+        raise
+    set_in_place(work, folder, _leave)
     return told
+
+
+def _leave(former: Path) -> None:
+    """The former folder waits beside its place for ``_swept``: what keeps it from being erased is no failed withdrawal."""
 
 
 def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: Withdrawal) -> None:
@@ -167,18 +190,16 @@ def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: 
     for name in sorted(manifest["files"]):
         if "/" not in name and name.startswith(_KEPT) and (folder / name).is_file():
             shutil.copyfile(folder / name, work / name)
-    history = folder / CHANGELOG
-    if history.is_file():
-        text = noted(history.read_text(encoding="utf-8"), [told])
-        (work / CHANGELOG).write_text(text, encoding="utf-8")
+    # One that lost its changelog is withdrawn all the same, and later versions find one to go on from.
+    known = history(folder) if (folder / CHANGELOG).is_file() else bare(told.version)
+    (work / CHANGELOG).write_text(noted(known, [told]), encoding="utf-8")
     (work / "README.md").write_text(_notice(manifest["name"], told), encoding="utf-8")
     files = file_hashes(work)
     first = {name: manifest[name] for name in ("content_hash", "rows")}
     published = manifest[WITHDRAWN]["published"] if is_withdrawn(manifest) else first
     entries = {
-        **{
-            name: value for name, value in manifest.items() if name != "text_hash"
-        },  # of texts that are not there any more
+        # Its text_hash is of texts that are not there any more.
+        **{name: value for name, value in manifest.items() if name != "text_hash"},
         "rows": {name: frame.height for name, frame in zip(CONFIGS, left, strict=True)},
         WITHDRAWN: {
             "at": told.at.isoformat(timespec="seconds"),

@@ -8,12 +8,12 @@ hold cannot be called back from here; by these ids everybody can tell what that 
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
-from tendril_assets.release.folders import MODELS
+from tendril_assets.release.folders import MODELS, version_folders
 from tendril_assets.release.manifest import MANIFEST, read_manifest
 from tendril_assets.release.wording import plural
 
@@ -48,8 +48,7 @@ def release_folders(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
     with_manifest = {path.parent for path in root.rglob(MANIFEST)}
-    named = {path for path in root.glob("[0-9]*.[0-9]*.[0-9]*") if path.is_dir()}
-    inside = ((path, path.relative_to(root).parts) for path in with_manifest | named)
+    inside = ((path, path.relative_to(root).parts) for path in with_manifest.union(version_folders(root)))
     return sorted(
         path for path, parts in inside if parts and parts[0] != MODELS and not any(p.startswith(".") for p in parts)
     )
@@ -69,32 +68,49 @@ def withdrawal(folder: Path, manifest: Mapping[str, Any]) -> Withdrawal | None:
 
 
 def withdrawals(root: Path) -> list[Withdrawal]:
-    """All withdrawn versions below ``root``, which copies and tags of them still hold as they were.
+    """All withdrawn versions below ``root``, which copies and tags of them still hold as they were; each once, however
+    many copies of its folder there are.
 
     Raises ExportInvariantError where a version has no readable manifest.
     """
-    told = (withdrawal(folder, read_manifest(folder)) for folder in release_folders(root))
-    return [one for one in told if one]
+    found: dict[str, Withdrawal] = {}
+    for folder in release_folders(root):
+        if one := withdrawal(folder, read_manifest(folder)):
+            former = found.get(one.version, one)
+            found[one.version] = former._replace(
+                at=min(former.at, one.at),
+                passages=tuple(sorted({*former.passages, *one.passages})),
+                judgments=max(former.judgments, one.judgments),
+            )
+    return list(found.values())
 
 
 def marked(releases: pl.DataFrame, root: Path) -> pl.DataFrame:
-    """Table ``releases`` with ``withdrawn_at`` and ``removed_rows`` as the manifests of the folders have them."""
-    told = {one.folder.name: one for one in withdrawals(root) if one.folder.parent == root}
-    rows = [
-        row
-        | {
-            "withdrawn_at": told[row["version"]].at if row["version"] in told else None,
-            "removed_rows": len(told[row["version"]].passages) if row["version"] in told else None,
-        }
-        for row in releases.iter_rows(named=True)
-    ]
+    """Table ``releases`` with what the folders below ``root`` say of their withdrawal. A row whose folder is gone, or
+    cannot be read, keeps what it says: copies and the tag of that version hold the passages all the same."""
+    rows = []
+    for row in releases.iter_rows(named=True):
+        folder = root / row["version"]
+        try:
+            told = withdrawal(folder, read_manifest(folder))
+        except ExportInvariantError:
+            rows.append(row)
+            continue
+        passages, judgments = (len(told.passages), told.judgments) if told else (None, None)
+        at = told.at if told else None
+        rows.append(row | {"withdrawn_at": at, "removed_rows": passages, "removed_judgments": judgments})
     return pl.DataFrame(rows, releases.schema, orient="row")
 
 
 def require_not_withdrawn(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Raises ExportInvariantError for a withdrawn version: it may be neither published, nor loaded, nor written again."""
     if told := withdrawal(folder, manifest):
-        raise ExportInvariantError(
-            f"{folder} was {told.said}. Copies and a tag of version {told.version} hold them still, so the version cannot be "
-            "used again: raise release.version in the collection's defs.yaml"
-        )
+        refuse_withdrawn(told)
+
+
+def refuse_withdrawn(told: Withdrawal) -> NoReturn:
+    """Raises ExportInvariantError: a withdrawn version is not used a second time, wherever its folder is now."""
+    raise ExportInvariantError(
+        f"{told.folder} was {told.said}. Copies and a tag of version {told.version} hold them still, so the version cannot be "
+        "used again: raise release.version in the collection's defs.yaml"
+    )

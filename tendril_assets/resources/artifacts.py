@@ -6,7 +6,6 @@ The cache holds texts of documents. Each value lies in the folder of its owner, 
 that all that was ever kept of a document or of its group can be found and erased when nobody knows the texts any more.
 """
 
-import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
@@ -18,14 +17,14 @@ import polars as pl
 from pydantic import Field
 
 from tendril_assets.errors import WarehouseError
-from tendril_assets.files import replacing, write_atomically
+from tendril_assets.files import remove_if_empty, replacing, write_atomically
 from tendril_assets.resources.sql import identifier
 
 _DIGEST_BYTES = 32
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 # Stands in the folder of each kind once it holds owners' folders alone.
 _LAYOUT = ".by_owner"
-_FORMER_FOLDER, _FORMER_FILE = re.compile(r"[0-9a-f]{2}"), re.compile(r"\.?[0-9a-f]{64}.*")
+_FORMER_FILE = re.compile(r"\.?[0-9a-f]{64}.*")
 
 # (collection, group id, document id) of what is derived from a document; (collection, system) of a ranking.
 Owner = Sequence[str]
@@ -110,14 +109,10 @@ class Artifacts(dg.ConfigurableResource):
         """Take out what was stored before values had owners: nobody finds it any more, and whose it is is not known."""
         if (kind / _LAYOUT).exists():
             return
-        for folder in kind.glob("*/"):
-            if not _FORMER_FOLDER.fullmatch(folder.name):
-                continue
-            with contextlib.suppress(FileNotFoundError):  # another step sweeps too
-                for path in folder.iterdir():
-                    if path.is_file() and _FORMER_FILE.fullmatch(path.name):
-                        path.unlink()
-                if not any(folder.iterdir()):
-                    folder.rmdir()
+        for folder in kind.glob("[0-9a-f][0-9a-f]/"):
+            for path in folder.iterdir():
+                if path.is_file() and _FORMER_FILE.fullmatch(path.name):
+                    path.unlink(missing_ok=True)  # another step sweeps too
+            remove_if_empty(folder)
         kind.mkdir(parents=True, exist_ok=True)
         (kind / _LAYOUT).touch()

@@ -1,8 +1,8 @@
 """Rows of the warehouse that hold removed ids: found in any column of any table, and taken out.
 
-Published ids are told apart by their form alone, so every text column and list of every declared table is compared with
-all of them; a table that is declared tomorrow is searched too. Tables that hold such ids on purpose are named here,
-each with the reason.
+Published ids are told apart by their form alone, so every text column and list of every table that is there is compared
+with all of them: of one that an earlier version wrote, too. Tables that hold such ids on purpose are named here, each with
+the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,6 @@ import duckdb
 import polars as pl
 
 from tendril_assets.corpus.erasure import Removed
-from tendril_assets.records import Table
 from tendril_assets.resources import sql
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.tables import LANDING, TABLES
@@ -28,11 +27,20 @@ KEPT: Mapping[str, str] = {
     "released_passages": "says which published versions hold it",
     **{table.name: "lists what the landing folder holds" for table in LANDING},
 }
-# The external collection: published by others, and landed anew each time.
+# The external collection: published by others, and landed anew each time. What ranks it and what compares the corpus with
+# it names its ids.
 _TEST = {"test_corpus": ("passage_id", "document_id", "group_id"), "test_qrels": ("passage_id",)}
+_OF_TEST = frozenset({"leakage", *(table.name for table in TABLES.values() if table.stage == "evaluation")})
 _PLACE = ("passage_id", "document_id", "group_id")
 _TYPES = ("VARCHAR", "VARCHAR[]")
-_PRESENT = "SELECT table_name FROM duckdb_tables() WHERE schema_name = $schema ORDER BY ALL"
+_PRESENT = """
+SELECT table_name, column_name, data_type FROM duckdb_columns()
+WHERE schema_name = $schema AND database_name = current_database()
+    AND table_oid IN (SELECT table_oid FROM duckdb_tables() WHERE database_name = current_database())
+ORDER BY table_name, column_index
+"""
+# Name -> type of the columns of one table.
+Columns = dict[str, str]
 
 
 def ids_of(removed: Removed) -> frozenset[str]:
@@ -45,50 +53,62 @@ def known_passages(warehouse: Warehouse, collection: str, removed: Removed) -> p
 
     A passage of a removed document or project is found where a table names both. Raises WarehouseError.
     """
-    found = [pl.DataFrame(schema=dict.fromkeys(_PLACE, pl.String))]
-    present = set(_present(warehouse, collection))
-    for table in TABLES.values():
-        if table.name in present and table.stage != "landing" and set(_PLACE) <= set(table.schema):
-            found.append(
-                warehouse.frame(
-                    collection,
-                    f"SELECT DISTINCT passage_id, document_id, group_id FROM {sql.identifier(table.name)} "
-                    "WHERE passage_id IN (SELECT unnest($passages)) OR document_id IN (SELECT unnest($documents)) "
-                    "OR group_id IN (SELECT unnest($groups))",
-                    "look for removed passages",
-                    passages=sorted(removed.passages),
-                    documents=sorted(removed.documents),
-                    groups=sorted(removed.groups),
-                )
-            )
-    return pl.concat(found).unique().sort(_PLACE)
+    landed = {table.name for table in LANDING}
+    named = [
+        f"SELECT passage_id, document_id, group_id FROM {sql.identifier(name)} WHERE "
+        "passage_id IN (SELECT unnest($passages)) OR document_id IN (SELECT unnest($documents)) "
+        "OR group_id IN (SELECT unnest($groups))"
+        for name, columns in _present(warehouse, collection).items()
+        if name not in landed and set(_PLACE) <= columns.keys()
+    ]
+    if not named:
+        return pl.DataFrame(schema=dict.fromkeys(_PLACE, pl.String))
+    return warehouse.frame(
+        collection,
+        " UNION ".join(named) + " ORDER BY ALL",
+        "look for removed passages",
+        passages=sorted(removed.passages),
+        documents=sorted(removed.documents),
+        groups=sorted(removed.groups),
+    )
 
 
-def landed_by_others(warehouse: Warehouse, collection: str, removed: Removed) -> dict[str, list[str]]:
-    """Table of the external test collection -> the removed ids in it. It was never sampled from, so nothing else of this
-    collection has those ids; only who keeps the landing folder can take them out."""
+def landed_by_others(warehouse: Warehouse, collection: str, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Table of the external test collection -> those of ``ids`` in it; only who keeps the landing folder can take them
+    out. Raises WarehouseError."""
+    return _landed(warehouse, collection, _present(warehouse, collection), sorted(ids))
+
+
+def _landed(warehouse: Warehouse, collection: str, present: Iterable[str], wanted: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    present = set(_present(warehouse, collection))
     for table, columns in _TEST.items():
-        if table in present:
-            ids = pl.concat([warehouse.load(collection, table, [c]).to_series().rename("id") for c in columns])
-            if both := sorted(ids_of(removed) & set(ids.drop_nulls())):
-                found[table] = both
+        if table in present and wanted:
+            every = " UNION ".join(f"SELECT {c} AS id FROM {table} WHERE {_holds(c, 'VARCHAR')}" for c in columns)
+            both = warehouse.frame(collection, every + " ORDER BY id", "read the test collection", ids=wanted)
+            if not both.is_empty():
+                found[table] = both["id"].to_list()
     return found
 
 
 def rows_left(warehouse: Warehouse, collection: str, ids: Iterable[str]) -> dict[str, int]:
-    """``table.column`` -> rows that hold one of ``ids``, in tables other than those of ``KEPT``; only those with any."""
-    statements = []
-    for name in _present(warehouse, collection):
-        for column, kind in _columns(name):
-            place = sql.text(f"{name}.{column}")
-            found = _holds(column, kind, "$ids")
-            statements.append(f"SELECT {place} AS place, count(*) AS n FROM {sql.identifier(name)} WHERE {found}")
-    wanted = sorted(ids)
-    if not statements or not wanted:
+    """``table.column`` -> rows that hold one of ``ids``, in tables other than those of ``KEPT``; only those with any.
+
+    In tables of the test collection its own ids do not count. Raises WarehouseError.
+    """
+    present = _present(warehouse, collection)
+    values = _values(warehouse, collection, present, ids)
+    statements = [
+        f"SELECT {sql.text(f'{name}.{column}')} AS place, count(*) AS n FROM {sql.identifier(name)} "
+        f"WHERE {_holds(column, kind, _list_for(name))}"
+        for name, columns in present.items()
+        if name not in KEPT
+        for column, kind in columns.items()
+        if kind in _TYPES
+    ]
+    if not statements or not values["ids"]:
         return {}
-    rows = warehouse.frame(collection, " UNION ALL ".join(statements), "look for removed ids", ids=wanted)
+    every = " UNION ALL ".join(statements)
+    rows = warehouse.frame(collection, every, "look for removed ids", **_used(every, values))
     return {place: n for place, n in rows.sort("place").iter_rows() if n}
 
 
@@ -101,18 +121,22 @@ def take_out_rows(
 ) -> dict[str, int]:
     """Delete, in one transaction, every row that holds one of ``ids`` (request keys among them); table -> rows deleted.
 
+    In tables of the test collection its own ids stay. Raises WarehouseError.
+
     Args:
         stale_groups: groups of which passages were removed. An older row may name one under an id that nobody knows any
             more, so rows of these groups whose passage is not in the corpus go too.
         leave: tables that are not touched, besides those of ``KEPT``.
     """
-    values = {"ids": sorted(ids), "stale": sorted(stale_groups)}
-    names = [name for name in _present(warehouse, collection) if name not in leave]
+    present = _present(warehouse, collection)
+    values = _values(warehouse, collection, present, ids) | {"stale": sorted(stale_groups)}
     taken: dict[str, int] = {}
     with warehouse.transaction(collection, "erase rows of what is removed") as connection:
-        for name in names:
-            conditions = [_holds(*column, "$ids") for column in _columns(name)]
-            if "corpus" in names and _is_of_passages(TABLES[name]):
+        for name, columns in present.items():
+            if name in KEPT or name in leave:
+                continue
+            conditions = [_holds(c, kind, _list_for(name)) for c, kind in columns.items() if kind in _TYPES]
+            if "corpus" in present and _is_of_passages(name, columns):
                 conditions.append(
                     "(group_id IN (SELECT unnest($stale)) AND passage_id NOT IN (SELECT passage_id FROM corpus))"
                 )
@@ -138,7 +162,19 @@ def note_erased(warehouse: Warehouse, collection: str, at: datetime, done: Itera
     warehouse.replace(collection, {"erasures": total}, "note what was erased")
 
 
-def _holds(column: str, kind: str, ids: str) -> str:
+def _values(warehouse: Warehouse, collection: str, present: Iterable[str], ids: Iterable[str]) -> dict[str, list[str]]:
+    """``ids``, and as ``own`` those of them that the test collection does not have."""
+    wanted = sorted(ids)
+    others = {i for found in _landed(warehouse, collection, present, wanted).values() for i in found}
+    return {"ids": wanted, "own": [i for i in wanted if i not in others]}
+
+
+def _list_for(name: str) -> str:
+    """The parameter with the ids that must not be in this table."""
+    return "$own" if name in _OF_TEST else "$ids"
+
+
+def _holds(column: str, kind: str, ids: str = "$ids") -> str:
     """Condition that a column holds one of ``ids``, an expression that gives a list."""
     if kind == "VARCHAR":
         return f"{sql.identifier(column)} IN (SELECT unnest({ids}))"
@@ -146,22 +182,27 @@ def _holds(column: str, kind: str, ids: str) -> str:
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, name: str, condition: str, values: dict[str, list[str]]) -> int:
-    used = {key: value for key, value in values.items() if f"${key}" in condition}
-    row = connection.execute(f"DELETE FROM {sql.identifier(name)} WHERE {condition}", used).fetchone()
+    row = connection.execute(
+        f"DELETE FROM {sql.identifier(name)} WHERE {condition}", _used(condition, values)
+    ).fetchone()
     return int(row[0]) if row else 0
 
 
-def _columns(name: str) -> list[tuple[str, str]]:
-    """Columns of a table that could hold an id, with their type; none of a table that keeps ids on purpose."""
-    if name in KEPT or name not in TABLES:
-        return []
-    return [(column.name, column.type) for column in TABLES[name].columns if column.type in _TYPES]
+def _used(statement: str, values: dict[str, list[str]]) -> dict[str, list[str]]:
+    """DuckDB refuses values that a statement does not name."""
+    return {key: value for key, value in values.items() if f"${key}" in statement}
 
 
-def _is_of_passages(table: Table) -> bool:
+def _is_of_passages(name: str, columns: Columns) -> bool:
     """Whether its rows are about passages of the corpus, by group, and made after it."""
-    return table.stage in ("judging", "qrels") and {"passage_id", "group_id"} <= set(table.schema)
+    return (
+        name in TABLES and TABLES[name].stage in ("judging", "qrels") and {"passage_id", "group_id"} <= columns.keys()
+    )
 
 
-def _present(warehouse: Warehouse, collection: str) -> list[str]:
-    return warehouse.frame(collection, _PRESENT, "look up tables", schema=collection)["table_name"].to_list()
+def _present(warehouse: Warehouse, collection: str) -> dict[str, Columns]:
+    """The collection's tables as they are in the warehouse, whoever wrote them."""
+    found: dict[str, Columns] = {}
+    for name, column, kind in warehouse.frame(collection, _PRESENT, "look up tables", schema=collection).iter_rows():
+        found.setdefault(name, {})[column] = kind
+    return found

@@ -1,15 +1,17 @@
 """Old texts of what is removed, taken out of the caches, the hand-over files and the ledger.
 
 Everything made from now on derives from a corpus without them; what is erased here was made before. Each function may be
-killed anywhere and called again: what it goes by (``request_passages``) is taken out last. Bytes are overwritten before a
-file is let go (``files.erase``).
+killed anywhere and called again: what it goes by (``request_passages``) is taken out last. Bytes are overwritten as
+``files.erase`` does.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,8 @@ import polars as pl
 
 from tendril_assets.corpus.erasure import Removed
 from tendril_assets.corpus.identifiers import KeyedHasher
-from tendril_assets.files import erase, overwrite, replacing
+from tendril_assets.errors import WarehouseError
+from tendril_assets.files import erase, overwrite, remove_if_empty, replacing
 from tendril_assets.judging.purposes import DRIFT, HAND_OVERS, JUDGE
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.ledger import Ledger
@@ -64,8 +67,9 @@ def erase_texts(
     collection: str,
     removed: Removed,
     hasher: KeyedHasher,
-) -> list[Erased]:
-    """Everything this module does, in the order that a kill anywhere leaves repeatable. ``corpus`` is clean by now.
+) -> Iterator[Erased]:
+    """Everything this module does, told as it is done, in the order that a kill anywhere leaves repeatable. ``corpus`` is
+    clean by now.
 
     Raises:
         LedgerError: another process writes a segment with replies that are to go, or the disk refuses.
@@ -75,13 +79,13 @@ def erase_texts(
     texts = warehouse.load(collection, "corpus", ["text"])["text"].unique()
     # The step that first took a passage out of a document erased what was cached of it; what is cached since is clean.
     clean = documents_taken_from(warehouse, collection, hasher)
-    done = erase_caches(artifacts, collection, removed.documents | (hit - clean), removed.groups)
+    yield from erase_caches(artifacts, collection, removed.documents | (hit - clean), removed.groups)
     requests = removed_requests(warehouse, artifacts, collection, removed, hit, texts)
-    done += erase_hand_over(artifacts, collection, removed, texts, requests.keys)
-    done += erase_first_inputs(artifacts, collection, texts)
-    done += erase_replies(ledger, requests.keys)
-    forgotten = forget_requests(warehouse, collection, requests.rows)
-    return done + ([Erased(WAREHOUSE, REQUEST_PASSAGES, forgotten)] if forgotten else [])
+    yield from erase_hand_over(artifacts, collection, removed, texts, requests.keys)
+    yield from erase_first_inputs(artifacts, collection, texts)
+    yield from erase_replies(ledger, requests.keys)
+    if forgotten := forget_requests(warehouse, collection, requests.rows):
+        yield Erased(WAREHOUSE, REQUEST_PASSAGES, forgotten)
 
 
 def documents_hit(warehouse: Warehouse, collection: str, removed: Removed, hasher: KeyedHasher) -> frozenset[str]:
@@ -104,18 +108,32 @@ def documents_taken_from(warehouse: Warehouse, collection: str, hasher: KeyedHas
 def erase_caches(
     artifacts: Artifacts, collection: str, documents: Collection[str], groups: Collection[str] = ()
 ) -> list[Erased]:
-    """Erase all that is cached of these documents, and of all documents of these groups. Items are files."""
-    gone: dict[str, int] = {}
+    """Erase all that is cached of these documents, and of all documents of these groups. Items are files.
+
+    Raises WarehouseError where another process goes on to cache what is erased here.
+    """
+    gone: Counter[str] = Counter()
     if not documents and not groups:
         return []
     for cached in artifacts.cached_documents(collection):
         if cached.document_id in documents or cached.group_id in groups:
-            files = [path for path in cached.folder.iterdir() if path.is_file()]
-            for path in files:
-                erase(path)
-            cached.folder.rmdir()
-            gone[cached.kind] = gone.get(cached.kind, 0) + len(files)
+            gone[cached.kind] += _erase_folder(cached.folder)
+            remove_if_empty(cached.folder.parent)
     return [Erased(CACHE, kind, files) for kind, files in sorted(gone.items()) if files]
+
+
+def _erase_folder(folder: Path) -> int:
+    files = 0
+    for path in sorted(folder.glob("*")):
+        with contextlib.suppress(FileNotFoundError):  # a file that another process was writing, and has put in place
+            erase(path)
+            files += 1
+    if not remove_if_empty(folder):
+        raise WarehouseError(
+            f"{folder}: another process caches what is being erased there. Wait until that run has ended, or end it, and "
+            "run again"
+        )
+    return files
 
 
 def removed_requests(

@@ -22,8 +22,9 @@ def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
         raise SchemaMismatch(f"table {table.name}: columns missing {missing}, unknown {unknown}")
     try:
         typed = frame.select(list(table.schema)).cast(dict(table.schema), strict=True)
-    except (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError) as error:
-        raise SchemaMismatch(f"table {table.name}: {error}") from error
+    except (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError):
+        # What polars says quotes the values, and those may be texts of documents: errors are logged for good.
+        raise SchemaMismatch(f"table {table.name}: {_misfits(table, frame)}") from None
     for column in table.columns:
         nulls = typed[column.name].null_count()
         if nulls and not column.nullable:
@@ -35,6 +36,22 @@ def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
         example = typed.filter(pl.struct(table.key).is_duplicated()).select(named).head(1).to_dicts()[0]
         raise SchemaMismatch(f"table {table.name}: {repeated} row(s) repeat a key, for example {example}")
     return typed
+
+
+def _misfits(table: Table, frame: pl.DataFrame) -> str:
+    """How many values do not fit, column by column; the first of them where it is a number."""
+    told = []
+    for name, kind in table.schema.items():
+        found = frame[name]
+        try:
+            wrong = found.drop_nulls()
+            wrong = wrong.filter(wrong.cast(kind, strict=False).is_null())
+        except pl.exceptions.PolarsError:
+            wrong = found  # no value of this type ever fits
+        if len(wrong):
+            example = f", such as {wrong[0]}" if wrong.dtype.is_numeric() else ""
+            told.append(f"{len(wrong):,} value(s) of {name} are {found.dtype}{example}, and no {kind}")
+    return "; ".join(told)
 
 
 def content_hash(table: Table, frame: pl.DataFrame) -> str:

@@ -3,13 +3,10 @@
 from typing import Any
 
 from tendril_assets.errors import GatewayError, GatewayRefused, InsufficientCredits
+from tendril_assets.quoting import quotes
 from tendril_assets.resources.gateway_ask import Ask
 from tendril_assets.resources.gateway_run import Endpoint
 from tendril_assets.resources.replies import Action, Reply
-
-# A stretch of this many letters and digits shared with a request is taken for a quotation of it. The shortest passages
-# are little longer, and what an error says is logged for good.
-_QUOTATION = 16
 
 
 def refusal(reply: Reply, endpoint: Endpoint, ask: Ask) -> GatewayError:
@@ -61,14 +58,6 @@ def _quotable(message: str | None, secret: str, body: dict[str, Any]) -> str:
     """The gateway's own words for an exception; nothing where they hold the key or quote the request's texts."""
     if message is None or secret in message:
         return ""
-    texts = _letters("".join(str(m.get("content", "")) for m in body.get("messages", ())))
-    said = _letters(message)
-    stretches = (said[i : i + _QUOTATION] for i in range(max(1, len(said) - _QUOTATION + 1)))
-    if any(stretch in texts for stretch in stretches):
+    if quotes(message, "".join(str(m.get("content", "")) for m in body.get("messages", ()))):
         return ""
     return f' ("{" ".join(message.split())}")'
-
-
-def _letters(text: str) -> str:
-    """Letters and digits alone, in small: a quotation may be cut, wrapped or written in capitals."""
-    return "".join(c for c in text.casefold() if c.isalnum())

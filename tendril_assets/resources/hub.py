@@ -3,10 +3,10 @@
 Nothing is remembered here. Every run reads what the hub has and does what is missing, so a run that died at any point is
 gone on with by the same command. In order, so that whoever looks in between sees nothing half or unguarded:
 
-1. the repository, private while it is made, and its gate;
+1. the repository, private while it is made, what closes an open one (private, where that is asked for), and its gate;
 2. one commit with all that differs, on top of the head that was looked at: of two at once one is refused;
 3. the files of that commit, compared with the folder;
-4. the visibility, and last the tag, which names nothing but a whole and compared version.
+4. what opens it (public), and last the tag, which names nothing but a whole and compared version.
 
 Large files go to the hub's storage ahead of the commit and stay there: an attempt after a cut sends those that lack.
 """
@@ -19,6 +19,7 @@ from tendril_assets.errors import HubConflict, HubRefused, HubUnavailable, Publi
 from tendril_assets.release.hub_plan import Plan, RemoteFile, RemoteState, differing
 from tendril_assets.release.outgoing import Outgoing, version_tag
 from tendril_assets.release.withdrawn import Withdrawal
+from tendril_assets.release.wording import plural
 from tendril_assets.resources.hub_calls import ATTEMPTS, Calls, bounded_client
 
 MAIN = "main"
@@ -122,7 +123,12 @@ class Hub:
             self._create(outgoing)
             did(f"repository {outgoing.repo} made, private for the time being")
             remote = self._state(outgoing)
-        # A gate that is open while the data is already there is the one thing that cannot be taken back.
+        is_private = remote.private
+        # What was open while the data was already there cannot be taken back.
+        if plan.visibility == "private" and not is_private:
+            self._settings(outgoing, private=True)
+            is_private = True
+            did("visibility: private")
         if plan.gate and remote.gate != plan.gate:
             self._settings(outgoing, gated=plan.gate)
             did(f"access: gated, {plan.gate}")
@@ -131,10 +137,10 @@ class Hub:
         else:
             commit = self._commit(plan, remote, did)
             self._compare(outgoing, commit, f"commit {commit[:12]}")
-            did(f"compared: {len(outgoing.files):,} files of commit {commit[:12]} are those of {outgoing.folder}")
-        if remote.private != (plan.visibility == "private"):
-            self._settings(outgoing, private=plan.visibility == "private")
-            did(f"visibility: {plan.visibility}")
+            did(f"compared: {plural(len(outgoing.files), 'file')} of commit {commit[:12]} as in {outgoing.folder}")
+        if plan.visibility == "public" and is_private:
+            self._settings(outgoing, private=False)
+            did("visibility: public")
         if not plan.is_published:
             self._tag(outgoing, commit)
             self._compare(outgoing, outgoing.tag, f"tag {outgoing.tag}")
@@ -233,7 +239,7 @@ class Hub:
                 raise
 
         commit = self._calls.retrying(what)(attempt)
-        did(f"commit {commit[:12]}: {len(wanted):,} files sent or taken away")
+        did(f"commit {commit[:12]}: {plural(len(wanted), 'file')} sent or taken away")
         return commit
 
     def _create_commit(self, outgoing: Outgoing, remote: RemoteState, parent: str | None) -> str:
@@ -272,7 +278,7 @@ class Hub:
         wrong = differing(self._files(outgoing, revision), outgoing)
         if wrong:
             raise HubConflict(
-                f"{what} of {outgoing.repo} does not hold {outgoing.folder} ({len(wrong):,} files differ: "
+                f"{what} of {outgoing.repo} does not hold {outgoing.folder} ({plural(len(wrong), 'file')} other: "
                 f"{', '.join(wrong[:5])}), so it gets no tag. A .gitignore there, or a file that changed here, may be why"
             )
 

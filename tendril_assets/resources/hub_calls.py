@@ -72,8 +72,10 @@ def bounded_client() -> Generator[None, None, None]:
         times = dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S)
         request.extensions = {**request.extensions, "timeout": times}
 
+    before = client_module._GLOBAL_CLIENT_FACTORY
+
     def factory() -> Any:
-        client = client_module.default_client_factory()
+        client = before()
         hooks = client.event_hooks
         client.event_hooks = {
             "request": [*hooks.get("request", []), limit],
@@ -81,7 +83,6 @@ def bounded_client() -> Generator[None, None, None]:
         }
         return client
 
-    before = client_module._GLOBAL_CLIENT_FACTORY
     set_client_factory(factory)
     try:
         yield
@@ -130,7 +131,7 @@ class Calls:
         except (httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError, ConnectionError, TimeoutError) as error:
             # No answer, half a one, or the page of a server in between.
             raise HubUnavailable(self._clean(f"{what}: no whole answer ({error!r})")) from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise HubRefused(self._clean(f"{what}: {error!r}")) from error
 
     def again(self, what: str, action: Callable[[], T]) -> T:

@@ -24,6 +24,7 @@ from tendril_assets.strict_yaml import StrictLoader, yaml_problem
 from tendril_assets.tables import TABLES
 
 MAX_SHOWN = 5
+_LONGEST_SHOWN, _MOST_WORDS_SHOWN = 40, 3
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -199,10 +200,10 @@ def read_table(
         for name, allowed in (choices or {}).items():
             if values[name] is not None and values[name] not in allowed:
                 shown = ", ".join(str(a) for a in allowed)
-                problems.add(number, f"{source[name]} is {values[name]!r}; allowed are {shown}")
+                problems.add(number, f"{source[name]} is {_quoted(values[name])}; allowed are {shown}")
         for name, (existing, what) in (known or {}).items():
             if values[name] is not None and values[name] not in existing:
-                problems.add(number, f"{source[name]} {values[name]!r} is no known {what}")
+                problems.add(number, f"{source[name]} {_quoted(values[name])} is no known {what}")
         if wrong and len(problems.found) == already and (text := wrong(values)):
             problems.add(number, text)
         if not set(table.key) & set(skip):
@@ -261,10 +262,17 @@ def _value(column: Column, value: Any, row: int, problems: Problems, name: str) 
     except ValueError:
         expected = {"DATE": "a date such as 2026-03-31", "VARCHAR": "text"}.get(column.type, "a whole number")
         # Errors are logged, and what is logged outlives a removal: texts of documents are not quoted.
-        shown = f"a {type(value).__name__}" if column.private else repr(value)
+        shown = f"a {type(value).__name__}" if column.private else _quoted(value)
         problems.add(row, f"{name} is {shown}; expected {expected}")
         return None
     raise LandingError(f"landing tables hold no {column.type} columns ({column.name})")
+
+
+def _quoted(value: Any) -> str:
+    """A value as an error shows it. A longer text of several words is no identifier, date or number: where columns were
+    confused it is the text of a document."""
+    is_text = isinstance(value, str) and len(value) > _LONGEST_SHOWN and len(value.split()) > _MOST_WORDS_SHOWN
+    return f"a text of {len(value):,} characters" if is_text else repr(value)
 
 
 def read_yaml(path: Path, model: type[ModelT]) -> ModelT:

@@ -31,7 +31,10 @@ _TABLES = """
 SELECT schema_name, table_name, comment FROM duckdb_tables()
 WHERE database_name = $database AND NOT internal ORDER BY ALL
 """
-_VIEWS = "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = $database AND NOT internal ORDER BY ALL"
+_VIEWS = """
+SELECT schema_name, view_name, sql, comment FROM duckdb_views()
+WHERE database_name = $database AND NOT internal ORDER BY ALL
+"""
 
 
 # What became of a former file: its bytes are gone; or only its name is, because they belong to another hard link as well
@@ -50,34 +53,37 @@ class Rewrite(NamedTuple):
 
 
 def partial_of(database: Path) -> Path:
-    """Where the new file is written."""
-    return database.with_name(f".{database.name}.rewrite.partial")
+    """Where the new file is written: beside the file itself where ``database`` is a link to it."""
+    real = database.resolve()
+    return real.with_name(f".{real.name}.rewrite.partial")
 
 
 def old_of(database: Path) -> Path:
     """Where the old file lies from the rename until it is overwritten."""
-    return database.with_name(f".{database.name}.old")
+    real = database.resolve()
+    return real.with_name(f".{real.name}.old")
 
 
 def copy_database(connection: duckdb.DuckDBPyConnection, database: Path) -> tuple[int, int]:
     """Copy the database that ``connection`` has open, ``database``, into ``partial_of(database)``, compared and on disk.
 
-    Returns the number of tables and of rows. Raises WarehouseError where there is no space, or where the copy is not
-    what it was copied from; the partial file is gone then, and ``database`` is as it was.
+    Returns the number of tables and of rows. What a killed one left was swept before the database was opened. Raises
+    WarehouseError where there is no space, or where the copy is not what it was copied from; the partial file is gone
+    then, and ``database`` is as it was.
     """
     partial = partial_of(database)
-    sweep(database)
-    row = connection.execute(
-        "SELECT database_name, tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
-    ).fetchone()
-    assert row is not None
-    name, version = row
-    # As old programs read it now, they read it afterwards.
-    options = f" (STORAGE_VERSION {sql.text(str(version).removesuffix('+'))})" if version else ""
     try:
+        connection.execute("CHECKPOINT")
+        row = connection.execute(
+            "SELECT database_name, tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+        ).fetchone()
+        assert row is not None
+        name, version = row
+        # As old programs read it now, they read it afterwards.
+        options = f" (STORAGE_VERSION {sql.text(str(version).removesuffix('+'))})" if version else ""
         connection.execute(f"ATTACH {sql.text(str(partial))} AS {_FRESH}{options}")
         try:
-            connection.execute(f"COPY FROM DATABASE {sql.identifier(name)} TO {_FRESH}")
+            connection.execute(f"COPY FROM DATABASE {_quoted(name)} TO {_FRESH}")
             done = _compare(connection, name)
             connection.execute(f"CHECKPOINT {_FRESH}")
         finally:
@@ -85,13 +91,13 @@ def copy_database(connection: duckdb.DuckDBPyConnection, database: Path) -> tupl
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
     except (duckdb.Error, OSError) as error:
-        sweep(database)
+        discard(partial)
         raise WarehouseError(
-            f"{database.name} could not be written anew beside {database}: {error} It is as it was, and what was to be "
-            f"erased is still in it. Free about {database.stat().st_size / 2**20:,.0f} MiB there and run again."
+            f"{database} could not be written anew: {error} It is as it was, and what is to be erased is still in it. If "
+            f"space is short there, free about {database.stat().st_size / 2**20:,.0f} MiB; then run again."
         ) from error
     except BaseException:
-        sweep(database)
+        discard(partial)
         raise
     return done
 
@@ -99,15 +105,19 @@ def copy_database(connection: duckdb.DuckDBPyConnection, database: Path) -> tupl
 def exchange(database: Path) -> str:
     """Put the copy in the place of ``database``, whose connections are closed, and overwrite the old file; returns what
     became of that. Raises WarehouseError where the file has a log that was not applied to it: nothing was changed."""
-    if _log_of(database).exists():
-        sweep(database)
-        raise WarehouseError(f"{_log_of(database).name} could not be applied to {database.name}; nothing was changed")
+    if left := [log for log in (_log_of(database), _log_of(database.resolve())) if log.exists()]:
+        discard(partial_of(database))
+        raise WarehouseError(
+            f"{left[0]} could not be applied to {database.name}; nothing was changed. Close whatever else has "
+            "the database open, and run again."
+        )
     return replace_erasing(partial_of(database), database)
 
 
 def replace_erasing(finished: Path, database: Path) -> str:
     """``files.put_in_place`` for a DuckDB file, and the bytes of the former one are overwritten, unless somebody reads it
     or keeps it under another name; returns what became of it."""
+    database = database.resolve()
     descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
     try:
         # A second name, so that after a kill in between ``sweep`` finds the file. Without hard links, as on some network
@@ -122,17 +132,25 @@ def replace_erasing(finished: Path, database: Path) -> str:
 
 
 def sweep(database: Path) -> None:
-    """Overwrite and remove what a killed replacement left: a copy that was never put in place, or the former file."""
-    partial = partial_of(database)
-    for left in (partial, _log_of(partial)):
-        if left.exists():
-            erase(left)
+    """Overwrite and remove what a killed replacement left: a copy that was never put in place, or the former file.
+
+    To be called while this process has ``database`` closed: it may be that former file still, and a process that closes
+    any descriptor of a file loses all its record locks on it.
+    """
+    discard(partial_of(database))
     with contextlib.suppress(FileNotFoundError):
         descriptor = os.open(old_of(database), os.O_RDWR | os.O_CLOEXEC)
         try:
             _retire(descriptor, old_of(database))
         finally:
             os.close(descriptor)
+
+
+def discard(partial: Path) -> None:
+    """Overwrite and remove an unfinished copy, with its log."""
+    for left in (partial, _log_of(partial)):
+        if left.exists():
+            erase(left)
 
 
 def _retire(descriptor: int, name: Path) -> str:
@@ -146,6 +164,11 @@ def _retire(descriptor: int, name: Path) -> str:
     name.unlink(missing_ok=True)
     fsync_folder(name.parent)
     return became
+
+
+def _quoted(name: str) -> str:
+    """DuckDB names a database by its file, which somebody may have called as they liked."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _log_of(database: Path) -> Path:
@@ -167,7 +190,7 @@ def _compare(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[int, int
         full = f"{sql.identifier(schema)}.{sql.identifier(table)}"
         # Sums do not depend on the order of rows, and a row of equal columns counts each time.
         state = "SELECT count(*), sum(hash(t)) FROM"
-        there, copied = (connection.execute(f"{state} {sql.identifier(d)}.{full} t").fetchone() for d in (name, _FRESH))
+        there, copied = (connection.execute(f"{state} {_quoted(d)}.{full} t").fetchone() for d in (name, _FRESH))
         if there != copied or there is None:
             raise WarehouseError(f"the copy of {schema}.{table} holds other rows than the table. Nothing was changed.")
         rows += there[0]

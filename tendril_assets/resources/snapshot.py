@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import duckdb
 
-from tendril_assets.files import erase, put_in_place
+from tendril_assets.files import put_in_place
 from tendril_assets.resources import sql
-from tendril_assets.resources.rewriting import replace_erasing, sweep
+from tendril_assets.resources.rewriting import discard, replace_erasing, sweep
 from tendril_assets.resources.same_table import stale_tables
 from tendril_assets.tables import TABLES
 
@@ -29,15 +29,29 @@ def write_snapshot(database: Path, target: Path, *, erase_former: bool = False) 
     made again must not keep all others from their analysts.
 
     The copy is written beside the target, fsynced and renamed over it, so a reader has the old file or the new one,
-    and a kill leaves the old one. With ``erase_former`` the bytes of that one are overwritten where nobody has it open.
-    Raises duckdb.Error where a view does not fit the tables.
+    and a kill or an error leaves the old one. With ``erase_former`` the bytes of that one are overwritten where nobody has
+    it open. Raises duckdb.Error where a view does not fit the tables.
     """
+    target = target.resolve()  # a link stays, and what it leads to is replaced where it lies
     partial = target.with_name(f".{target.name}.partial")
     sweep(target)
-    for leftover in (partial, Path(f"{partial}.wal")):
-        if leftover.exists():
-            erase(leftover)
-    connection = duckdb.connect(str(partial), config={"temp_directory": str(target.parent / "duckdb_temp")})
+    discard(partial)
+    try:
+        stale, left_out_views = _fill(partial, database, database.parent / "duckdb_temp")
+    except BaseException:
+        discard(partial)
+        raise
+    former = None
+    if erase_former and target.exists():
+        former = replace_erasing(partial, target)
+    else:
+        put_in_place(partial, target)
+    return Snapshot(target, [f"{schema}.{name}" for schema, name in stale], left_out_views, former)
+
+
+def _fill(partial: Path, database: Path, temporary: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """Write the copy; returns stale tables (schema, name) and views that are left out."""
+    connection = duckdb.connect(str(partial), config={"temp_directory": str(temporary)})
     try:
         connection.execute(f"ATTACH {sql.text(str(database))} AS warehouse (READ_ONLY)")
         present = connection.execute(
@@ -55,12 +69,7 @@ def write_snapshot(database: Path, target: Path, *, erase_former: bool = False) 
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
-    former = None
-    if erase_former and target.exists():
-        former = replace_erasing(partial, target)
-    else:
-        put_in_place(partial, target)
-    return Snapshot(target, [f"{schema}.{name}" for schema, name in stale], left_out_views, former)
+    return stale, left_out_views
 
 
 def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> None:

@@ -8,6 +8,7 @@ want to stay use the published snapshot.
 
 import contextlib
 import re
+import threading
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -24,11 +25,13 @@ from tendril_assets.records import Table
 from tendril_assets.resources import sql
 from tendril_assets.resources.frames import conform
 from tendril_assets.resources.lock import exclusive
-from tendril_assets.resources.rewriting import Rewrite, copy_database, exchange
+from tendril_assets.resources.rewriting import Rewrite, copy_database, exchange, sweep
 from tendril_assets.resources.same_table import holds, stale_tables
 from tendril_assets.resources.snapshot import Snapshot, write_snapshot
 from tendril_assets.tables import TABLES
 
+# Of this thread: the database of the ``one_state`` block it is in, and the connection to it.
+_reading_once = threading.local()
 _PID = re.compile(r"PID (\d+)")
 _META = (
     "CREATE TABLE IF NOT EXISTS main.meta "
@@ -100,6 +103,11 @@ class Warehouse(DuckDBResource):
 
     @contextlib.contextmanager
     def _open(self, purpose: str, *, read_only: bool) -> Generator[duckdb.DuckDBPyConnection, None, None]:
+        database, held = getattr(_reading_once, "state", None) or (None, None)
+        if read_only and held is not None and database == self.database:
+            with held.cursor() as connection:
+                yield connection
+            return
         deadline = time.monotonic() + self.wait_s
         with exclusive(self._lock_path, purpose, self.wait_s):
             connection = self._connect(read_only=read_only, deadline=deadline)
@@ -108,6 +116,23 @@ class Warehouse(DuckDBResource):
                 yield connection
             finally:
                 connection.close()
+
+    @contextlib.contextmanager
+    def one_state(self, purpose: str) -> Generator[None, None, None]:
+        """All that this thread reads in the block is of one state of the warehouse, opened once; others wait to write.
+
+        Raises:
+            DatabaseLocked: another process kept the database for longer than ``wait_s``.
+            WarehouseError: there is no warehouse yet, or this thread writes in the block.
+        """
+        self._require_file("materialise the landing assets first")
+        with self._open(purpose, read_only=True) as connection:
+            former = getattr(_reading_once, "state", None)
+            _reading_once.state = (self.database, connection)
+            try:
+                yield
+            finally:
+                _reading_once.state = former
 
     @contextlib.contextmanager
     def transaction(self, collection: str, purpose: str) -> Generator[duckdb.DuckDBPyConnection, None, None]:
@@ -269,10 +294,10 @@ class Warehouse(DuckDBResource):
         path, deadline = Path(self.database), time.monotonic() + self.wait_s
         with exclusive(self._lock_path, "rewrite the warehouse", self.wait_s):
             self._require_file("nothing to rewrite")
+            sweep(path)
             connection = self._connect(read_only=False, deadline=deadline)
             try:
                 _refuse_newer(connection, path.name)
-                connection.execute("CHECKPOINT")
                 tables, rows = copy_database(connection, path)
             finally:
                 connection.close()

@@ -93,7 +93,7 @@ EVALUATION = (
         level VARCHAR subset, or all
         measure VARCHAR measure
         value DOUBLE macro mean over groups
-        low DOUBLE? lower end of the 95 % percentile interval; empty with one group
+        low DOUBLE? lower end of the percentile interval, by default of 95 %; empty with one group
         high DOUBLE? upper end
         groups INTEGER groups
         queries INTEGER query and group pairs counted in
@@ -108,7 +108,7 @@ EVALUATION = (
         level VARCHAR subset, or all
         measure VARCHAR measure
         difference DOUBLE mean paired difference over groups
-        low DOUBLE? lower end of the 95 % interval
+        low DOUBLE? lower end of the percentile interval, by default of 95 %; empty with one group
         high DOUBLE? upper end
         p DOUBLE? two-sided paired bootstrap
         p_holm DOUBLE? after Holm over the fine-tuned models, per measure
@@ -121,7 +121,7 @@ EVALUATION = (
         level VARCHAR subset, or all
         measure VARCHAR measure
         value DOUBLE macro mean over the groups that have such queries
-        low DOUBLE? lower end of the 95 % percentile interval; empty with one group
+        low DOUBLE? lower end of the percentile interval, by default of 95 %; empty with one group
         high DOUBLE? upper end
         groups INTEGER groups
         queries INTEGER query and group pairs counted in
@@ -135,7 +135,7 @@ EVALUATION = (
         level VARCHAR subset, or all
         measure VARCHAR measure
         difference DOUBLE mean paired difference over groups
-        low DOUBLE? lower end of the 95 % interval
+        low DOUBLE? lower end of the percentile interval, by default of 95 %; empty with one group
         high DOUBLE? upper end
         p DOUBLE? two-sided paired bootstrap
         p_holm DOUBLE? after Holm over the fine-tuned models, per measure
@@ -155,7 +155,8 @@ RELEASE = (
         qrel_rows BIGINT judgments
         created_at TIMESTAMP time, UTC
         withdrawn_at TIMESTAMP? when removed passages were taken out of this version's folder, UTC
-        removed_rows BIGINT? passages that this version was published with and that are removed since"""),
+        removed_rows BIGINT? passages that this version was published with and that are removed since
+        removed_judgments BIGINT? judgments of those passages"""),
     declare("released_passages", "release", "Passages of each version as it was published: ids alone, which stay when the "
             "version is withdrawn.", "version passage_id", """
         version VARCHAR version

@@ -100,7 +100,7 @@ def _train(
         end(STOPPED, None)
         return 128 + (signalled[0] if signalled else signal.SIGINT)
     except Exception as error:
-        stop = stop_of(error, job.model, rank)
+        stop = stop_of(error, job, rank)
         if rank is None:
             end(FAILED, stop)
         else:

@@ -19,6 +19,9 @@ from tendril_assets.errors import (
     TrainingError,
     TrainingOutOfMemory,
 )
+from tendril_assets.quoting import quotes
+from tendril_assets.training.examples import text_columns
+from tendril_assets.training.job import TrainingJob, read_exchange
 from tendril_assets.training.standing import Stop
 
 # Lower-cased parts of messages, and who writes them.
@@ -117,12 +120,33 @@ def silent(code: int, lines: Sequence[str], model: str) -> TrainingError:
     )
 
 
-def stop_of(error: BaseException, model: str, rank: int | None = None) -> Stop:
-    """``error`` as a record; only an error that nobody foresaw has its stack with it."""
-    told = explain(error, model)
+def stop_of(error: BaseException, job: TrainingJob, rank: int | None = None) -> Stop:
+    """``error`` as a record; only an error that nobody foresaw has its stack with it.
+
+    The words of such an error are left out where they quote a text of the hand-over: a record is logged for good.
+    """
+    told = explain(error, job.model)
     unforeseen = isinstance(told, TrainingCrashed) and told is not error
     stack = "".join(traceback.format_exception(error)) if unforeseen else None
+    if stack is not None and _quotes_texts(stack, job):
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        return Stop(
+            type(told).__name__, f"{type(error).__name__}, whose words quote a text of the hand-over", frames, rank
+        )
     return Stop(type(told).__name__, str(told), stack, rank)
+
+
+def _quotes_texts(words: str, job: TrainingJob) -> bool:
+    try:
+        exchange = read_exchange(job.exchange)
+    except TrainingError:
+        return True  # nobody can tell
+    frames = (
+        exchange.train.select(text_columns(exchange)),
+        exchange.corpus.select("text"),
+        exchange.queries.select("text"),
+    )
+    return any(quotes(words, "\n".join(column)) for frame in frames for column in frame.iter_columns())
 
 
 def weight(stop: Stop, number: int = 0) -> int:

@@ -33,7 +33,7 @@ def launch(path: Path, job: TrainingJob) -> int:
     try:
         require_devices(job)
     except TrainingError as error:
-        return _failed(job, stop_of(error, job.model))
+        return _failed(job, stop_of(error, job))
     # The agent's own account of each process says nothing that is not told here.
     logging.getLogger("torch.distributed.elastic").setLevel(os.environ.get("LOGLEVEL", "CRITICAL"))
     with tempfile.TemporaryDirectory(prefix="training-") as logs:

@@ -34,6 +34,9 @@ QRELS = [
 ]
 
 
+RANKINGS = ["evaluation_inputs", "runs/bm25", "retrieval_runs", "ranked_systems"]
+
+
 def spec_of(base: Path | None = None) -> CollectionSpec:
     model = {
         "base": str(base),
@@ -124,13 +127,16 @@ def test_bm25_alone_end_to_end(tmp_path: Path) -> None:
 
 def test_a_ranking_is_reused_until_its_inputs_change(tmp_path: Path) -> None:
     home = Home(tmp_path, spec_of())
-    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is False
-    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is True
-    regraded = [(q, p, min(s + 1, 2)) for q, p, s in QRELS]
-    home.land(qrels=regraded)
-    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is True  # grades do not change a ranking
+
+    def reused() -> bool:
+        return home.metadata(home.materialise(["evaluation_inputs", "runs/bm25"]), "runs/bm25")["reused"]
+
+    assert not reused()
+    assert reused()
+    home.land(qrels=[(q, p, min(s + 1, 2)) for q, p, s in QRELS])
+    assert reused()  # grades do not change a ranking
     home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
-    assert home.metadata(home.materialise(), "runs/bm25")["reused"] is False
+    assert not reused()
 
 
 def test_a_ranking_of_other_data_is_not_loaded(tmp_path: Path) -> None:
@@ -139,6 +145,22 @@ def test_a_ranking_of_other_data_is_not_loaded(tmp_path: Path) -> None:
     home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
     with pytest.raises(TendrilError, match="ranking of bm25 is of another test collection"):
         home.materialise(["evaluation_inputs", "retrieval_runs", "ranked_systems"])
+    # Nor are scores made of the rankings that were loaded before: what is new would count 0 in every system.
+    before = home.warehouse.load("toy", "system_scores")
+    with pytest.raises(
+        TendrilError, match=r"toy\.retrieval_runs holds no ranking of the present .* by bm25: materialise"
+    ):
+        home.materialise([*SCORES])
+    assert home.warehouse.load("toy", "system_scores").equals(before)
+
+
+def test_a_system_that_was_never_ranked_gets_no_scores(tmp_path: Path) -> None:
+    """The specification has got a model since the rankings were loaded."""
+    home = Home(tmp_path, spec_of())
+    home.materialise(RANKINGS)
+    home.spec = spec_of(tmp_path / "base")
+    with pytest.raises(TendrilError, match=r"by mini_base, mini_tuned: materialise toy/runs/<system>"):
+        home.materialise([*SCORES])
 
 
 def test_each_catalog_is_averaged_by_itself(tmp_path: Path) -> None:
@@ -229,7 +251,7 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     )
     expected = home.scores("mini_tuned", "mrr@10")["area"] - home.scores("bm25", "mrr@10")["area"]
     assert both["difference"].item() == pytest.approx(expected)
-    second = home.materialise()
+    second = home.materialise([*RANKINGS, "runs/mini_base", "runs/mini_tuned"])
     for system in ("bm25", "mini_base", "mini_tuned"):
         assert home.metadata(second, f"runs/{system}")["reused"] is True
     assert home.warehouse.load("toy", "retrieval_runs").equals(runs)
@@ -237,7 +259,7 @@ def test_models_are_ranked_compared_and_cached(tmp_path: Path, encoders: tuple[P
     home.land(corpus=[("a1", "w1 w2 w30", "g1", "d1", 1), *CORPUS[1:]])
     told = home.metadata(home.materialise(["evaluation_inputs", "runs/mini_base"]), "runs/mini_base")
     assert (told["encoded_texts"], told["texts_from_store"]) == (1, 7)
-    assert told["embeddings_dropped"] == 2  # of the passage that is no longer there, by base and by tuned weights
+    assert told["embeddings_dropped"] == 1  # of the passage that is no longer there
 
 
 def test_a_cut_of_the_base_is_one_line_of_its_ranking(
@@ -275,7 +297,7 @@ def test_the_graph() -> None:
 
 def test_a_ranking_that_does_not_say_which_weights_ranked_is_not_loaded(tmp_path: Path) -> None:
     home = Home(tmp_path, spec_of())
-    home.materialise()
+    home.materialise(RANKINGS[:2])
     run = home.artifacts.read_frame("toy", "run_bm25")
     home.artifacts.write_frame("toy", "run_bm25", run.drop("weights"))
     with pytest.raises(TendrilError, match="the ranking of bm25 does not say which weights ranked"):

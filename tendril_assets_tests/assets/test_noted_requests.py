@@ -45,26 +45,6 @@ def pairs(given) -> set[tuple]:
     return {(key, passage, DOCUMENTS[passage], group) for key, passage, group in rows}
 
 
-def test_every_judge_that_asked_is_remembered(home: Path) -> None:
-    with serving(judge) as stub:
-        given = resources_in(home, stub.base_url)
-        run(spec(), given, UP_TO, raise_on_error=True)
-        first = pairs(given)
-        # 14 pairs; none of them is asked twice about the same passage.
-        assert noted(given) == first
-        assert len(first) == CANDIDATES
-        result = run(spec(), given, "candidates request_passages", raise_on_error=True)
-        made = {
-            event.asset_key.path[-1]: event.step_materialization_data.materialization.metadata
-            for event in result.get_asset_materialization_events()
-        }["request_passages"]
-        assert (made["new"].value, made["dagster/row_count"].value) == (0, CANDIDATES)
-        run(spec(**OTHER), given, "candidates request_passages", raise_on_error=True)
-    second = pairs(given)
-    assert not {row[0] for row in first} & {row[0] for row in second}
-    assert noted(given) == first | second
-
-
 def test_nothing_is_handed_over_that_was_not_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = Artifacts.write_frame
 
@@ -82,14 +62,26 @@ def test_nothing_is_handed_over_that_was_not_noted(home: Path, monkeypatch: pyte
     assert not given["warehouse"].exists("toy", "candidates")
 
 
-def test_replies_of_both_judges_and_of_repeats_go_with_their_passage(home: Path) -> None:
+def test_every_judge_is_remembered_and_all_its_replies_go_with_their_passage(home: Path) -> None:
     """p-2 ("Höchstens 5 Watt") has 4 requests of each judge, of which the drift check repeats some."""
     checked = spec(judge={**SPEC["judge"], "drift": {"sample": REQUESTS}})
     with serving(judge) as stub:
         given = resources_in(home, stub.base_url)
         run(spec(**OTHER), given, f"{UP_TO} {REST}", raise_on_error=True)
-        run(checked, given, f"{UP_TO} {REST}", raise_on_error=True)
-        run(checked, given, "drift_requests", raise_on_error=True)
+        first = pairs(given)
+        # 14 pairs; none of them is asked twice about the same passage.
+        assert noted(given) == first
+        assert len(first) == CANDIDATES
+        run(checked, given, f"candidates request_passages {REST}", raise_on_error=True)
+        second = pairs(given)
+        assert not {row[0] for row in first} & {row[0] for row in second}
+        assert noted(given) == first | second
+        result = run(checked, given, "candidates request_passages drift_requests", raise_on_error=True)
+    made = {
+        event.asset_key.path[-1]: event.step_materialization_data.materialization.metadata
+        for event in result.get_asset_materialization_events()
+    }["request_passages"]
+    assert (made["new"].value, made["dagster/row_count"].value) == (0, 2 * CANDIDATES)
     repeats = given["artifacts"].read_frame("toy", HAND_OVERS[DRIFT].file)
     assert repeats.height == REQUESTS
     asked = noted(given)
@@ -108,7 +100,7 @@ def test_replies_of_both_judges_and_of_repeats_go_with_their_passage(home: Path)
     of_passage = {row[0] for row in asked if row[1] == "p-2"}
     assert len(of_passage) == 12
     assert set(found.keys) == of_passage
-    erase_texts(given["warehouse"], given["artifacts"], ledger, "toy", removed, HASHER)
+    list(erase_texts(given["warehouse"], given["artifacts"], ledger, "toy", removed, HASHER))
     # The replies to the repeats were never asked for.
     assert before - ledger.answered_keys() == of_passage - set(repeats["request_key"])
     assert len(before - ledger.answered_keys()) == 8

@@ -1,5 +1,7 @@
 """The release stage over toy tables: folder, table, cards, page, snapshot; and what a red check stops."""
 
+import json
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -8,12 +10,15 @@ import polars as pl
 import pytest
 
 from tendril_assets.assets.examples import exchange_files
-from tendril_assets.assets.release import release_assets
-from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
+from tendril_assets.assets.release import release_assets, release_inputs
+from tendril_assets.errors import ExportInvariantError, IncompleteJudgments, WarehouseError
 from tendril_assets.judging.systems import declared_system
+from tendril_assets.release import verify
+from tendril_assets.release.huggingface import read_configs
 from tendril_assets.release.manifest import file_hashes, read_manifest
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
+from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
 from tendril_assets.training.job import data_hash
 from tendril_assets_tests.release import toy, toy_models
@@ -22,16 +27,31 @@ from tendril_assets_tests.training.toy import toy_exchange
 STEPS = ("releases", "model_cards", "report", "snapshot")
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """A home whose warehouse holds the toy tables, but for the one of releases; copied, never run on."""
+    path = tmp_path_factory.mktemp("finished")
+    before = {name: frame for name, frame in toy.tables().items() if name != "releases"}
+    before["trained_models"] = TABLES["trained_models"].frame([trained(path)])
+    _resources(path)["warehouse"].replace("toy", before, "test")
+    planned_for(path, declared_system(toy.spec().judge).name)
+    return path
+
+
+def counted(folder: Path) -> dict[str, int]:
+    """Stands for loading with ``datasets``, which takes seconds and has tests of its own."""
+    rows = {config.name: config.rows for config in read_configs(folder)}
+    return rows | {"default": rows["qrels"]}
+
+
 @pytest.fixture
-def home(tmp_path, monkeypatch) -> Path:
-    """A sandbox home whose warehouse holds the toy tables, but for the one of releases, which is made here."""
+def home(finished: Path, tmp_path, monkeypatch) -> Path:
+    """A sandbox home of its own with what is in ``finished``."""
     for name in ("TENDRIL_LANDING", "TENDRIL_PROFILE", "TENDRIL_HASH_KEY", "GHEIM_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
-    before = {name: frame for name, frame in toy.tables().items() if name != "releases"}
-    before["trained_models"] = TABLES["trained_models"].frame([trained(tmp_path)])
-    _resources(tmp_path)["warehouse"].replace("toy", before, "test")
-    planned_for(tmp_path, declared_system(toy.spec().judge).name)
+    monkeypatch.setattr(verify, "loaded_rows", counted)
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -179,6 +199,7 @@ def test_a_collection_without_models_needs_no_hand_over_files(home) -> None:
     assert metadata(run(home, "model_cards", spec=toy.spec(models={})), "model_cards")["models"] == "none"
 
 
+REFUSED = {"leakage": "no_leak_in_training", "removals": "removed_passage", "restricted_projects": "restricted"}
 RED = {
     "leakage": (toy.passage(2, 1, 2), "train", toy.passage(10, 1, 1), "validation", 0.9, 1),
     "removals": ("passage", toy.passage(3, 1, 1), "asked for", toy.date(2026, 11, 1)),
@@ -186,16 +207,17 @@ RED = {
 }
 
 
-@pytest.mark.parametrize("table", sorted(RED))
-def test_materialising_the_release_alone_does_not_get_round_a_red_check(home, table: str) -> None:
+def test_materialising_the_release_alone_does_not_get_round_a_red_check(home) -> None:
     run(home, "releases")
     folder = home / "release" / "toy" / "1.0.0"
     before = file_hashes(folder)
-    add(home, table, RED[table])
-    with pytest.raises(ExportInvariantError):
-        run(home, "releases")
-    assert file_hashes(folder) == before
-    assert [p.name for p in folder.parent.iterdir()] == ["1.0.0"]
+    for table, row in RED.items():
+        add(home, table, row)
+        with pytest.raises(ExportInvariantError, match=REFUSED[table]):
+            run(home, "releases")
+        assert file_hashes(folder) == before
+        assert [p.name for p in folder.parent.iterdir()] == ["1.0.0"]
+        add(home, table)
 
 
 def test_residual_personal_data_stops_the_release_without_quoting_it(home) -> None:
@@ -247,3 +269,23 @@ def test_a_changed_release_file_fails_the_check(home) -> None:
     result = check(_resources(home)["warehouse"])
     assert not result.passed
     assert result.metadata["damaged"].value == {"1.0.0": ["LICENSE.md"]}
+
+    # Neither a manifest that fits other files nor one that cannot be read passes for the one that was written.
+    path = home / "release" / "toy" / "1.0.0" / "manifest.json"
+    manifest = json.loads(path.read_text()) | {"content_hash": "0" * 64}
+    for text, found in ((json.dumps(manifest), ["manifest.json", "LICENSE.md"]), ("{", ["manifest.json"])):
+        path.write_text(text)
+        assert check(_resources(home)["warehouse"]).metadata["damaged"].value == {"1.0.0": found}
+
+
+def test_all_of_a_release_is_of_one_state_and_the_warehouse_is_opened_once_for_it(home, monkeypatch) -> None:
+    opened = []
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda *args, **options: opened.append(args) or connect(*args, **options))
+    resources = _resources(home)
+    inputs = release_inputs(*resources.values(), toy.spec(), Settings.from_env())
+    assert inputs.breaches == []
+    assert len(opened) == 2  # the other one is for personal data, which may take long, before the warehouse is held
+    with resources["warehouse"].one_state("test"), pytest.raises(WarehouseError, match="already has"):
+        resources["warehouse"].meta_set("toy", "name", "value")
+    resources["warehouse"].meta_set("toy", "name", "value")

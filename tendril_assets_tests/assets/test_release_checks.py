@@ -7,6 +7,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from tendril_assets.assets import release_checks
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.release import release_inputs
 from tendril_assets.assets.release_checks import blocking_checks, red_checks
@@ -18,11 +19,11 @@ from tendril_assets.release.manifest import file_hashes
 from tendril_assets.release.publish import write_release
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
-from tendril_assets_tests.assets.test_release import _resources, home, run
+from tendril_assets_tests.assets.test_release import _resources, finished, home, run
 from tendril_assets_tests.release import toy
 from tendril_assets_tests.release.test_publish import unchecked
 
-__all__ = ["home"]  # the fixture
+__all__ = ["finished", "home"]  # the fixtures
 
 # One step writes both.
 WRITTEN = ("releases", "released_passages")
@@ -116,17 +117,23 @@ def released(home: Path) -> tuple[Path, dict[str, str]]:
     return folder, file_hashes(folder)
 
 
-def test_a_release_made_alone_refuses_each_red_check(home: Path, released: tuple[Path, dict[str, str]]) -> None:
-    """One home for all, since each refusal leaves it as it was; what is changed is put back."""
+def test_a_release_made_alone_refuses_each_red_check(
+    home: Path, released: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One home for all, since each refusal leaves it as it was; what is changed is put back. Each harm is shown to the check
+    it is for; that none is left out, ``test_none_is_forgotten`` sees to.
+    """
     folder, before = released
     warehouse, artifacts = _resources(home).values()
     sound = toy.tables()
     spec = toy.spec(release=toy.spec().release.model_dump() | {"version": "2.0.0"})
     covered = {f"{'/'.join(one.asset_key.path[1:])}.{one.name}" for c in blocking_checks(spec) for one in c.check_specs}
     assert covered - RED.keys() == {"erased_ids.nothing_erased_is_left"}  # has a test of its own
+    checks = {f"{'/'.join(c.check_key.asset_key.path[1:])}.{c.check_key.name}": c for c in blocking_checks(spec)}
     for name, harm in RED.items():
         harmed = harm(sound)
         warehouse.replace("toy", harmed, "test")
+        monkeypatch.setattr(release_checks, "blocking_checks", lambda *_, name=name: [checks[name]])
         made = release_inputs(warehouse, artifacts, spec, Settings.from_env())
         assert Breach("blocking_check", name) in made.breaches
         with pytest.raises((ExportInvariantError, IncompleteJudgments)):

@@ -90,13 +90,19 @@ def stages(chosen: CollectionSpec) -> Stage:
 
 
 def run(
-    chosen: CollectionSpec, resources: dict[str, Any], selection: str | None = None, *, raise_on_error: bool = False
+    chosen: CollectionSpec,
+    resources: dict[str, Any],
+    selection: str | None = None,
+    *,
+    raise_on_error: bool = False,
+    storage: str | None = None,
 ) -> dg.ExecuteInProcessResult:
+    """``storage``: the folder that Dagster keeps what it is told in, nothing where it is not named."""
     stage = stages(chosen)
     chosen_keys = dg.AssetSelection.assets(*(["toy", name] for name in (selection or "").split()))
     keys = selection and chosen_keys.required_multi_asset_neighbors()
     # Closed in the thread that opened it: SQLite insists.
-    with dg.DagsterInstance.ephemeral() as instance:
+    with dg.DagsterInstance.local_temp(storage) if storage else dg.DagsterInstance.ephemeral() as instance:
         return dg.materialize(
             [*stage.assets, *stage.checks],
             resources=resources,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tendril_assets.assets.keys import HASH_KEY_FINGERPRINT
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.warehouse import Warehouse
@@ -14,7 +15,7 @@ from tendril_assets_tests.resources.entries import entry
 
 COLLECTION = "tenders"
 HASHER = KeyedHasher(SANDBOX_HASH_KEY)
-AT = dt.datetime(2026, 3, 4, 5, 6, 7)
+AT, LATER = dt.datetime(2026, 3, 4, 5, 6, 7), dt.datetime(2026, 4, 4)
 GROUP = {project: HASHER.group(project) for project in ("101", "202")}
 DOCUMENT = {(p, d): HASHER.document(p, d) for p, d in (("101", "a.pdf"), ("101", "b.pdf"), ("202", "a.pdf"))}
 KEPT, REMOVED, OTHER = (
@@ -62,13 +63,15 @@ def make(home: Path) -> None:
             ("document", DOCUMENT["101", "b.pdf"], "101/b.pdf", AT),
             ("passage", REMOVED, "101/b.pdf", AT),
         ],
-        "erasures": [(AT, "ledger", "replies", 2), (AT, "cache", "masked", 1)],
+        "erasures": [(AT, "ledger", "replies", 2), (AT, "cache", "masked", 1), (LATER, "cache", "masked", 7)],
         "trained_passages": [("m", "f" * 64, REMOVED, DOCUMENT["101", "b.pdf"], GROUP["101"], "train")],
-        "releases": [("0.1.0", str(home / "release"), "h", "k", True, 2, 1, 3, AT, AT, 1)],
+        "releases": [("0.1.0", str(home / "release"), "h", "k", True, 2, 1, 3, AT, AT, 1, 2)],
+        "released_passages": [("0.1.0", REMOVED, DOCUMENT["101", "b.pdf"], GROUP["101"])],
     }
     warehouse = Warehouse(database=str(home / "warehouse.duckdb"), snapshot=str(home / "snapshot.duckdb"))
     frames: dict[str, pl.DataFrame] = {name: TABLES[name].frame(values) for name, values in rows.items()}
     warehouse.replace(COLLECTION, frames, "test")
+    warehouse.meta_set(COLLECTION, HASH_KEY_FINGERPRINT, HASHER.fingerprint)
     with Ledger(home / "ledger").writer() as writer:
         for key in (SHARED, OWN, OWN, GONE):
             writer.append(entry(key))

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import duckdb
+import pytest
 
-from tendril_assets.audit.fsst import BLOCK, FIRST_BLOCK, decoded, has_zstd
+from tendril_assets.audit.fsst import BLOCK, FIRST_BLOCK, decoded
+from tendril_assets.audit.values import free_blocks
 
 # Two symbols of two bytes and one of one, in the order of the format: two bytes first, one byte last.
 TABLE = b"\x01\x03\xff\xee\x0a\x14\x34\x01" + b"\x00" + bytes([1, 2, 0, 0, 0, 0, 0, 0]) + b"Mu" + b"st" + b"e"
@@ -29,8 +31,8 @@ def blocks(path: Path) -> bytes:
 def test_rows_that_duckdb_compressed_and_deleted(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     texts = [
-        f"Auflage {i}: Die Anbieterin {i * 7919 % 100003} hält die Vorgabe zu Lärm und Staub ein."
-        for i in range(20_000)
+        f"Auflage {i}: Die Anbieterin {i * 7919 % 100003} hält die Vorgabe № {chr(0x10400 + i % 80)} zu Lärm ein."
+        for i in range(8_000)
     ]
     with duckdb.connect(str(path)) as connection:
         connection.execute("PRAGMA force_compression = 'fsst'")
@@ -53,6 +55,12 @@ def test_rows_that_duckdb_compressed_and_deleted(tmp_path: Path) -> None:
     assert sum(text.encode() in held for text in some) >= 0.99 * len(some)
 
 
-def test_zstandard_is_noticed() -> None:
-    assert has_zstd(b"..\x28\xb5\x2f\xfd..")
-    assert not has_zstd(b"plain")
+@pytest.mark.parametrize(
+    ("version", "is_decoded"), [("v0.10.2", True), ("v1.0.0", True), ("v1.2.0", False), ("v1.5.0", False)]
+)
+def test_newer_files_may_hold_what_is_not_decoded(tmp_path: Path, version: str, is_decoded: bool) -> None:
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS x (STORAGE_VERSION '{version}')")
+        connection.execute("CREATE TABLE x.t AS SELECT 1 AS n")
+    assert free_blocks(path, lock=None, wait_s=1) == (0, is_decoded)

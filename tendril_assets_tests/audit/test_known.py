@@ -1,11 +1,14 @@
 """What is known of each kind of id, in a data folder made by hand."""
 
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tendril_assets.audit.by_id import IdAudit, audit_ids
 from tendril_assets.audit.known import Known
+from tendril_assets.errors import AuditError
 from tendril_assets.resources.lock import exclusive
 from tendril_assets.settings import Settings
 from tendril_assets_tests.audit.small_home import (
@@ -23,12 +26,18 @@ from tendril_assets_tests.audit.small_home import (
 )
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("made")
+    make(home)
+    return home
+
+
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     home = tmp_path / "home"
-    home.mkdir()
-    make(home)
+    shutil.copytree(made, home)
     landing = tmp_path / "landing" / COLLECTION
     landing.mkdir(parents=True)
     (landing / "removals.csv").write_text(
@@ -90,16 +99,15 @@ def test_a_removed_document_by_its_name_and_its_id(settings: Settings, name: str
     assert known.kind == "document"
     assert known.ids == {DOCUMENT["101", "b.pdf"], REMOVED}
     assert facts(known, "removal list") == ["document 101/b.pdf, 2026-03-01: on request"]
-    assert facts(known, "effect") == ["document 101/b.pdf: effective, took out 0 projects, 1 documents, 0 passages"]
-    assert facts(known, "erased") == ["1 of kind document, 1 of kind passage, since 2026-03-04 05:06 UTC"] or facts(
-        known, "erased"
-    ) == ["1 of kind passage, 1 of kind document, since 2026-03-04 05:06 UTC"]
-    assert facts(known, "erasing run") == [
-        "2026-03-04 05:06 UTC, cache: 1 rows, replies or files of all that it erased",
-        "2026-03-04 05:06 UTC, ledger: 2 rows, replies or files of all that it erased",
+    assert facts(known, "effect") == ["document 101/b.pdf: effective, took out 0 projects, 1 document, 0 passages"]
+    assert facts(known, "erased") == ["1 document, 1 passage, since 2026-03-04 05:06 UTC"]
+    # A later run erased something else.
+    assert facts(known, "erasing run") == ["2026-03-04 05:06 UTC, all that it erased: cache 1, ledger 2"]
+    assert facts(known, "models") == ["m (weights ffffffffffff) trained on 1 passage of it: train it again"]
+    assert facts(known, "release") == [
+        "0.1.0 was written with 1 passage of it: withdrawn on 2026-03-04; copies and tags made before still hold them"
     ]
-    assert facts(known, "models") == ["m (weights ffffffffffff) trained on 1 of its passages: train it again"]
-    assert "withdrawn on 2026-03-04" in facts(known, "release")[0]
+    assert known.is_listed
     # The folder was made with two leftovers; the tables that name what is removed are no leftovers.
     assert left(found) == {
         "replies, judge answered": 1,
@@ -115,6 +123,22 @@ def test_the_place_of_a_passage(settings: Settings) -> None:
     assert (known.kind, known.ids) == ("passage", {KEPT})
     assert facts(known, "decided") == ["kept"]
     assert facts(known, "removal list") == ["no entry names it"]
+    # A version that never had it is not told of.
+    assert facts(known, "release") == []
+
+
+@pytest.mark.parametrize("name", ["101/a.pdf/1/7", "999/x.pdf/1/0"])
+def test_a_place_where_no_passage_is_known_is_not_said_to_be_clean(settings: Settings, name: str) -> None:
+    found = audit(settings, name)
+    assert found.exit_code == 2
+    assert [(u.place, u.file) for u in found.result.unread] == [("ids", name)]
+    assert "audit its document" in found.result.unread[0].reason
+
+
+def test_a_passage_of_a_project_that_is_listed(settings: Settings) -> None:
+    (known,) = audit(settings, OTHER).subjects
+    assert known.is_listed
+    assert facts(known, "removals.csv") == ["project 202, 2026-03-05: not yet landed (not landed yet)"]
 
 
 def test_a_request_key(settings: Settings) -> None:
@@ -130,11 +154,11 @@ def test_a_query(settings: Settings) -> None:
 
 def test_an_entry_that_no_run_has_landed_yet(settings: Settings) -> None:
     (known,) = audit(settings, "202").subjects
-    assert facts(known, "removals.csv") == ["project 202, 2026-03-05: not yet landed"]
+    assert facts(known, "removals.csv") == ["project 202, 2026-03-05: not yet landed (not landed yet)"]
     assert facts(known, "removal list") == ["no entry names it"]
 
 
-@pytest.mark.parametrize("name", ["999", "999/x.pdf", "999/x.pdf/1/0", HASHER.group("999")])
+@pytest.mark.parametrize("name", ["999", "999/x.pdf", HASHER.group("999")])
 def test_what_never_was_here(settings: Settings, name: str) -> None:
     found = audit(settings, name)
     assert (left(found), found.exit_code) == ({}, 0)
@@ -146,10 +170,23 @@ def test_a_name_with_slashes_is_read_in_every_way(settings: Settings) -> None:
     assert known.ids == {HASHER.document("a", "b/c"), HASHER.document("a/b", "c")}
 
 
-def test_without_a_secret_names_are_not_turned_into_ids(settings: Settings) -> None:
-    bare = Settings.from_env({"TENDRIL_HOME": str(settings.home), "TENDRIL_LANDING": str(settings.landing)})
-    (known,) = audit(bare, "999").subjects
-    assert "TENDRIL_HASH_KEY is not set" in facts(known, "not looked for")[0]
+@pytest.mark.parametrize(
+    ("key", "reason"), [({}, "TENDRIL_HASH_KEY is not set"), ({"TENDRIL_HASH_KEY": "o" * 40}, "secret of fingerprint")]
+)
+def test_without_the_secret_of_the_tables_a_name_is_not_said_to_be_clean(
+    settings: Settings, key: dict[str, str], reason: str
+) -> None:
+    folders = {"TENDRIL_HOME": str(settings.home), "TENDRIL_LANDING": str(settings.landing)}
+    found = audit(Settings.from_env(folders | key), "999")
+    assert found.exit_code == 2
+    assert reason in found.result.unread[0].reason
+    # A published id needs no secret.
+    assert audit(Settings.from_env(folders | key), REMOVED).result.unread == []
+
+
+def test_a_collection_that_the_warehouse_does_not_know(settings: Settings) -> None:
+    with pytest.raises(AuditError, match="no tables of a collection tender"):
+        audit_ids(["101"], settings, "tender", wait_s=1)
 
 
 def test_ids_are_found_in_files_and_in_names(settings: Settings) -> None:
@@ -158,9 +195,15 @@ def test_ids_are_found_in_files_and_in_names(settings: Settings) -> None:
     (folder / "0").write_text("[]")
     (settings.home / "dagster").mkdir()
     (settings.home / "dagster" / "event.log").write_text(f'{{"passages": ["{REMOVED}"]}}')
+    with (settings.landing / COLLECTION / "removals.csv").open("a") as stream:
+        stream.write(f"passage,{REMOVED},again,2026-03-06\n")
+    trained = settings.home / "artifacts" / COLLECTION / "trained" / "m.parquet"
+    trained.parent.mkdir(parents=True)
+    pl.DataFrame({"passage_id": [REMOVED]}).write_parquet(trained)
     found = audit(settings, "101/b.pdf")
     assert left(found)["its name"] == 1
-    assert [f.how for f in found.result.findings if f.place == "dagster"] == ["record"]
+    for place in ("dagster", "training", "source"):
+        assert {f.how for f in found.result.findings if f.place == place} == {"record"}, place
 
 
 def test_a_warehouse_in_use_is_named_and_files_are_searched_all_the_same(settings: Settings) -> None:

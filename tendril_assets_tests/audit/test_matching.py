@@ -106,6 +106,11 @@ def test_ids_are_found_letter_by_letter() -> None:
     assert matcher.in_values(pl.Series(["p-0123456789abcdef0123", "other"])).counts["exact"] == 1
 
 
+def test_a_query_is_found_where_a_value_is_all_of_it() -> None:
+    matcher = Matcher(Needle.of_ids(["a-wood"]))
+    assert matcher.in_values(pl.Series(["a-wood", '["a-wood"]', "a-wood_2", "xa-wood"])).counts["exact"] == 2
+
+
 def test_a_picture_inside_a_page() -> None:
     svg = f"<svg><text>{TEXT}</text></svg>".encode()
     page = b'<img src="data:image/svg+xml;base64,' + base64.b64encode(svg) + b'">'

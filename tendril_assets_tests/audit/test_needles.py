@@ -121,6 +121,14 @@ def test_what_would_be_found_by_chance_is_refused() -> None:
         Needle.of_text(" a-b.c ... ")
 
 
+def test_an_id_of_any_length_is_not_found_in_a_longer_one() -> None:
+    needle = Needle.of_ids(["a-wood"])
+    for written in (b'{"q": "a-wood"}', b"x\na-wood\tp-1\t2", b"<td>a-wood</td>", b"/a-wood/"):
+        assert holds(written, needle), written
+    for other in (b'"a-wood_2"', b"a-woods", b"\taa-wood\t", b"a-wood-2"):
+        assert not holds(other, needle), other
+
+
 def test_parts_are_spread_over_the_whole_text() -> None:
     words = " ".join(f"Wort{i:04}" for i in range(500))
     needle = Needle.of_text(words)

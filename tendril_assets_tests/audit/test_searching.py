@@ -22,6 +22,7 @@ from tendril_assets.audit.matching import Matcher
 from tendril_assets.audit.needles import Needle
 from tendril_assets.audit.places import Folders
 from tendril_assets.audit.searching import Result, Search
+from tendril_assets.audit.values import duckdb_columns
 from tendril_assets.resources.lock import exclusive
 
 TEXT = "Frau Müller-Rüegg von der Prüfstelle Würenlos bestätigt: «Zürich, 7. Mai» & 3 % Skonto."
@@ -109,6 +110,7 @@ PLANTED: list[tuple[str, str, str, Callable[[Path], object]]] = [
         lambda p: p.write_bytes(bytes(10**6) + TEXT.encode()),
     ),
     ("training", "artifacts/made/models/m/state.pt", "exact", zipped),
+    ("training", "artifacts/made/trained/m.parquet", "exact", parquet),
     ("release", "release/made/0.1.0/beir/corpus.jsonl", "exact", lambda p: p.write_text(json.dumps({"text": TEXT}))),
     ("release", "release/made/0.1.0/beir/qrels.tsv", "exact", lambda p: p.write_text(f'q\t"{TEXT}"\t1\n')),
     (
@@ -149,7 +151,8 @@ def test_it_is_found_where_it_was_planted_and_nowhere_else(
     assert result.exit_code() == 1
     for left in path.parent.glob(f"{path.name}*"):
         left.unlink()
-    assert (found(search(folders)), search(folders).exit_code()) == ([], 0)
+    after = search(folders)
+    assert (found(after), after.exit_code()) == ([], 0)
 
 
 def test_rows_and_columns_are_named(folders: Folders) -> None:
@@ -356,10 +359,45 @@ def test_folders_inside_each_other_are_gone_through_once(tmp_path: Path) -> None
     inside = Folders(home, home / "dagster", home / "sandbox")
     assert inside.roots == [home]
     assert inside.place_of(home / "sandbox" / "x") == "source"
-    assert inside.place_of(home / "dagster" / "x") == "dagster"
+    # Also where the settings name other folders: they are no files to be deleted.
     apart = Folders(home, tmp_path / "dagster", tmp_path / "landing")
+    assert (apart.place_of(home / "sandbox" / "x"), apart.place_of(home / "dagster" / "x")) == ("source", "dagster")
+    assert inside.place_of(home / "dagster" / "x") == "dagster"
     assert apart.roots == [home, tmp_path / "dagster", tmp_path / "landing"]
     (home / "x").parent.mkdir()
     (home / "x").write_text(TEXT)
     os.link(home / "x", home / "y")
-    assert len(search(apart).findings) == 2
+    result = search(apart)
+    assert len(result.findings) == 2
+    assert [(u.place, u.reason) for u in result.unread] == [
+        ("dagster", "there is no such folder"),
+        ("source", "there is no such folder"),
+    ]
+
+
+def test_the_rows_of_a_large_table_come_in_pieces(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folders.home / "warehouse.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'p-' || range AS id, 'Zeile ' || range AS text FROM range(300)")
+        connection.execute("UPDATE t SET text = $text WHERE id IN ('p-0', 'p-99', 'p-100', 'p-299')", {"text": TEXT})
+        connection.execute("DELETE FROM t WHERE id = 'p-7'")
+    monkeypatch.setattr("tendril_assets.audit.values._DUCKDB_ROWS", 100)
+    columns = list(duckdb_columns(path, 1, lock=None, wait_s=1))
+    assert max(len(column.texts) for column in columns) <= 100
+    assert sum(len(column.texts) for column in columns if column.name == "main.t.text") == 299
+    (rows,) = [f for f in search(folders).findings if f.where == "main.t.text"]
+    assert (rows.n, rows.rows) == (4, ("p-0", "p-99", "p-100", "p-299"))
+
+
+def test_free_blocks_of_a_newer_form_are_named(folders: Folders) -> None:
+    path = folders.home / "warehouse.duckdb"
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS x (STORAGE_VERSION 'v1.5.0')")
+        connection.execute("CREATE TABLE x.t AS SELECT range::VARCHAR AS text FROM range(200000)")
+        connection.execute("CREATE TABLE x.u AS SELECT range AS n FROM range(200000)")
+        connection.execute("CHECKPOINT x")
+        connection.execute("DROP TABLE x.t")
+        connection.execute("CHECKPOINT x")
+    result = search(folders)
+    assert result.exit_code() == 2
+    assert "in a newer form that cannot be decoded here" in result.unread[0].reason

@@ -1,14 +1,18 @@
 import math
+from collections import defaultdict
+from statistics import fmean
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tendril_assets.evaluation.aggregate import (
     balanced,
     exclusions,
     group_scores,
+    in_catalogs,
     macro_means,
-    with_catalogs,
     with_levels,
 )
 
@@ -97,7 +101,7 @@ CATALOGS = pl.DataFrame(
 
 def test_catalogs_are_averaged_by_themselves_over_the_groups_that_have_queries_of_them() -> None:
     more = pl.concat([SCORES, SCORES.head(1).with_columns(query_id=pl.lit("c2"), value=pl.lit(0.2))])
-    scores = with_catalogs(with_levels(more, CATALOGS), CATALOGS)
+    scores = with_levels(more, CATALOGS).join(in_catalogs(CATALOGS).drop("level"), on="query_id")
     means = macro_means(group_scores(scores, ["catalog"]), ["catalog"]).select(
         "catalog", "level", "value", "groups", "queries"
     )
@@ -118,7 +122,7 @@ def test_exclusions_add_up_over_catalogs() -> None:
         schema=["query_id", "group_id", "passage_id", "score"],
         orient="row",
     )
-    queries = CATALOGS.with_columns(pl.col("catalog").fill_null("(none)"))
+    queries = in_catalogs(CATALOGS)
     # Left out: (a1, g2), (a2, g1), (c1, g3) and c2, never judged. Of food's groups g2 has nothing relevant, of print's g3.
     assert exclusions(qrels, queries, ["catalog"]).rows() == [
         ("(none)", "all", 1, 0),
@@ -140,3 +144,77 @@ def test_values_that_are_no_number_never_reach_a_mean(bad: float | None) -> None
 def test_unknown_queries_are_named() -> None:
     with pytest.raises(ValueError, match="c1"):
         with_levels(SCORES, QUERIES.head(2))
+
+
+def test_without_any_catalog_there_is_nothing_per_catalog() -> None:
+    assert in_catalogs(CATALOGS.with_columns(catalog=pl.lit(None, pl.String))).is_empty()
+
+
+QUERY_KINDS = st.lists(
+    st.tuples(st.sampled_from(["area", "criterion"]), st.sampled_from(["food", "print", None])), min_size=1, max_size=6
+)
+# Of each (query, group) that is judged: grades. A unit with a grade >= 1 has a value, the others are left out.
+JUDGED = st.dictionaries(
+    st.tuples(st.integers(0, 5), st.sampled_from(["g1", "g2", "g3"])),
+    st.lists(st.integers(0, 2), min_size=1, max_size=3),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(kinds=QUERY_KINDS, judged=JUDGED, per_catalog=st.booleans())
+def test_everything_is_what_a_loop_over_the_queries_gives(kinds: list, judged: dict, per_catalog: bool) -> None:
+    queries = pl.DataFrame(
+        [(f"q{n}", level, catalog) for n, (level, catalog) in enumerate(kinds)],
+        schema=dict.fromkeys(["query_id", "level", "catalog"], pl.String),
+        orient="row",
+    )
+    judged = {(f"q{n}", group): grades for (n, group), grades in judged.items() if n < len(kinds)}
+    rows = [(q, g, f"p{n}", grade) for (q, g), grades in judged.items() for n, grade in enumerate(grades)]
+    names = ["query_id", "group_id", "passage_id"]
+    qrels = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"score": pl.Int8}, orient="row")
+    values = {unit: sum(grades) / 7 for unit, grades in judged.items() if max(grades) >= 1}
+    scores = pl.DataFrame(
+        [(*unit, "p@1", value) for unit, value in values.items()],
+        schema=dict.fromkeys(["query_id", "group_id", "measure"], pl.String) | {"value": pl.Float64},
+        orient="row",
+    )
+    named = any(catalog for _, catalog in kinds)
+    per = ["catalog"] if per_catalog else []
+
+    expected_groups, left_out, relevant_groups = defaultdict(list), defaultdict(int), defaultdict(set)
+    groups_of = defaultdict(set)
+    strata = set()
+    for n, (level, catalog) in enumerate(kinds if named or not per_catalog else []):
+        own = {(*([catalog or "(none)"] if per_catalog else []), name) for name in (level, "all")}
+        strata |= own
+        units = [unit for unit in judged if unit[0] == f"q{n}"]
+        for stratum in own:
+            left_out[stratum] += (not units) + sum(unit not in values for unit in units)
+            for unit in units:
+                groups_of[stratum].add(unit[1])
+                if unit in values:
+                    relevant_groups[stratum].add(unit[1])
+                    expected_groups[(*stratum, unit[1])].append(values[unit])
+
+    levelled = with_levels(scores, queries)
+    if per_catalog:
+        levelled = levelled.join(in_catalogs(queries).drop("level"), on="query_id")
+    groups = group_scores(levelled, per)
+    assert {(*r[:-5], r[-4], r[-5]): (r[-2], r[-1]) for r in groups.iter_rows()} == {
+        key: (pytest.approx(fmean(own)), len(own)) for key, own in expected_groups.items()
+    }
+    means = macro_means(groups, per)
+    expected_means = {}
+    for stratum in {key[:-1] for key in expected_groups}:
+        of_groups = [own for key, own in expected_groups.items() if key[:-1] == stratum]
+        expected_means[stratum] = (
+            pytest.approx(fmean(map(fmean, of_groups))),
+            len(of_groups),
+            sum(map(len, of_groups)),
+        )
+    assert {r[:-4]: r[-3:] for r in means.iter_rows()} == expected_means
+    found = {
+        r[:-2]: r[-2:] for r in exclusions(qrels, in_catalogs(queries) if per_catalog else queries, per).iter_rows()
+    }
+    assert found == {s: (left_out[s], len(groups_of[s] - relevant_groups[s])) for s in strata}

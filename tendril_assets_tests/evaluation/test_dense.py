@@ -240,6 +240,9 @@ def test_only_the_embeddings_of_present_texts_are_kept(tmp_path: Path) -> None:
     again.encode(["frage"], "query")
     assert (again.encoded, again.reused) == (1, 2)
     assert Encoder(Recorder(), spec_of(), "id").keep_only([]) == 0
+    trained_again = Encoder(Recorder(), spec_of(document_prompt="p: "), "other weights", EmbeddingStore(tmp_path))
+    trained_again.encode(["zwei", "frage"], "document")
+    assert trained_again.keep_only(["zwei", "frage"]) == 3  # those of the former weights, "eins" among them once more
 
 
 def test_torch_is_not_imported_with_the_module() -> None:

@@ -76,21 +76,22 @@ def test_shards_of_others_are_seen_and_cleared_folders_forgotten(tmp_path: Path)
     assert store.load("space", KEYS, 2)[0].tolist() == [False, False, False]
 
 
-def test_what_left_the_collection_leaves_every_space(tmp_path: Path) -> None:
-    store = EmbeddingStore(tmp_path)
+def test_what_left_the_collection_and_other_weights_leave(tmp_path: Path) -> None:
+    store, own = EmbeddingStore(tmp_path), ["passages", "queries"]
     store.add("passages", KEYS, VECTORS)
-    store.add("passages of other weights", KEYS[:1], np.ones((1, 5), dtype=np.float32))
-    store.add("passages of other weights", KEYS[1:2], np.zeros((1, 5), dtype=np.float32))
+    store.add("queries", KEYS[:1], VECTORS[:1])
+    store.add("queries", KEYS[1:2], VECTORS[1:2])
+    store.add("passages of other weights", KEYS, np.ones((3, 5), dtype=np.float32))
     assert store.load("passages", KEYS, 2)[0].all()
-    assert store.keep_only({KEYS[1], KEYS[2]}) == 2
+    assert store.keep_only(own, {KEYS[1], KEYS[2]}) == 2 + 3
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or KEYS[0] not in path.read_bytes()
     found, vectors = store.load("passages", KEYS, 2)
     assert found.tolist() == [False, True, True]
     assert vectors[1:].tolist() == VECTORS[1:].tolist()
     left = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
-    assert len(left) == 2  # the shard that held nothing else is gone
-    assert store.keep_only(set(KEYS)) == 0
+    assert len(left) == 2  # the shards that held nothing else are gone
+    assert store.keep_only(own, set(KEYS)) == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")} == left
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.evaluation import metrics
-from tendril_assets.evaluation.metrics import excluded, parse_measure, rank, score_queries, ties_at_cut, ties_at_cuts
+from tendril_assets.evaluation.metrics import excluded, score_queries, ties_at_cut, ties_at_cuts
 
 RUN = {"query_id": pl.String, "group_id": pl.String, "passage_id": pl.String, "score": pl.Float64}
 QRELS = {"query_id": pl.String, "group_id": pl.String, "passage_id": pl.String, "score": pl.Int8}
@@ -84,18 +84,13 @@ def test_ties_go_by_passage_id_descending() -> None:
     assert values(score_queries(tied, qrels, ["mrr@10"]))["q", "g", "mrr@10"] == 1.0
     other = qrels_of(("q", "g", "a", 1), ("q", "g", "b", 0))
     assert values(score_queries(tied, other, ["mrr@10"]))["q", "g", "mrr@10"] == 0.5
-    assert rank(tied)["passage_id"].to_list() == ["b", "a"]
 
 
 def test_ties_compare_32_bit_floats_and_zero_has_no_sign() -> None:
     # 1 + 1e-9 and 1 are one 32-bit float, so the ids decide; so they do for 0.0 and -0.0.
-    ranked = rank(
-        run_of(("q", "g", "a", 1.0 + 1e-9), ("q", "g", "b", 1.0), ("r", "g", "a", 0.0), ("r", "g", "b", -0.0))
-    )
-    assert ranked["passage_id"].to_list() == ["b", "a", "b", "a"]
-    assert ranked["rank"].to_list() == [1, 2, 1, 2]
+    run = run_of(("q", "g", "a", 1.0 + 1e-9), ("q", "g", "b", 1.0), ("r", "g", "a", 0.0), ("r", "g", "b", -0.0))
     qrels = qrels_of(("q", "g", "b", 1), ("r", "g", "b", 1))
-    assert score_queries(ranked, qrels, ["mrr@10"])["value"].to_list() == [1.0, 1.0]
+    assert score_queries(run, qrels, ["mrr@10"])["value"].to_list() == [1.0, 1.0]
 
 
 def test_all_scores_zero_is_decided_by_ids_alone_on_every_order() -> None:
@@ -112,21 +107,17 @@ def test_all_scores_zero_is_decided_by_ids_alone_on_every_order() -> None:
 def test_code_point_order_of_ids() -> None:
     # U+10000 is above U+FFFD by code point (but below it in UTF-16), and "z" is below "ä".
     ids = ["\U00010000", "\ufffd", "ä", "z"]
-    ranked = rank(run_of(*(("q", "g", i, 1.0) for i in reversed(ids))))
-    assert ranked["passage_id"].to_list() == ids
-
-
-def test_rank_cuts_at_depth_and_keeps_other_columns() -> None:
-    frame = run_of(("q", "g", "a", 0.1), ("q", "g", "b", 0.3), ("q", "g", "c", 0.2)).with_columns(system=pl.lit("s"))
-    ranked = rank(frame, depth=2)
-    assert ranked.select("passage_id", "rank", "system").rows() == [("b", 1, "s"), ("c", 2, "s")]
+    tied = run_of(*((q, "g", i, 1.0) for q in ids for i in reversed(ids)))
+    found = values(score_queries(tied, qrels_of(*((i, "g", i, 1) for i in ids)), ["mrr@4"]))
+    assert [found[i, "g", "mrr@4"] for i in ids] == [1, 1 / 2, 1 / 3, 1 / 4]
 
 
 def test_share_of_ties_at_the_cut() -> None:
-    ranked = rank(run_of(("q", "g", "a", 0.5), ("q", "g", "b", 0.5), ("r", "g", "a", 0.5), ("r", "g", "b", 0.4)))
+    ranked = run_of(("q", "g", "b", 0.5), ("q", "g", "a", 0.5), ("r", "g", "a", 0.5), ("r", "g", "b", 0.4))
+    ranked = ranked.with_columns(rank=pl.Series([1, 2, 1, 2], dtype=pl.Int32))
     assert ties_at_cut(ranked, 1) == 0.5
     assert ties_at_cut(ranked, 2) == 0.0
-    assert ties_at_cut(rank(run_of()), 1) is None
+    assert ties_at_cut(ranked.clear(), 1) is None
     runs = pl.concat([ranked.with_columns(system=pl.lit("s")), ranked.head(2).with_columns(system=pl.lit("t"))])
     assert ties_at_cuts(runs, [1, 2]) == {"s": {"@1": 0.5, "@2": 0.0}, "t": {"@1": 1.0, "@2": 0.0}}
     assert ties_at_cuts(runs.clear(), [1]) == {}
@@ -134,10 +125,26 @@ def test_share_of_ties_at_the_cut() -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, None])
 def test_scores_without_a_number_are_refused(bad: float | None) -> None:
-    with pytest.raises(ValueError, match="not finite"):
-        rank(run_of(("q", "g", "a", bad)))
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="1 scores of the run are missing or not finite, the first for query 'q'"):
         score_queries(run_of(("q", "g", "a", bad)), qrels_of(("q", "g", "a", 1)), ["p@1"])
+
+
+@pytest.mark.parametrize("bad", [None, 0.5, math.nan, math.inf, 32_768])
+def test_grades_that_are_no_small_whole_number_are_refused(bad: float | None) -> None:
+    qrels = qrels_of(("q", "g", "a", 1)).with_columns(score=pl.lit(bad, pl.Float64))
+    with pytest.raises(ValueError, match=r"grades of the qrels are no whole number up to 32767, the first is .* 'q'"):
+        score_queries(run_of(("q", "g", "a", 1.0)), qrels, ["p@1"])
+
+
+def test_grades_from_below_zero_to_the_largest() -> None:
+    """A negative grade is judged and no more than 0, also in the ideal ranking; 32,767 is not cut to fewer bits."""
+    run = run_of(("q", "g", "a", 3.0), ("q", "g", "b", 2.0), ("q", "g", "c", 1.0))
+    qrels = qrels_of(("q", "g", "a", 0), ("q", "g", "b", 0), ("q", "g", "c", 0))
+    qrels = qrels.with_columns(score=pl.Series([-2, 32_767, 1], dtype=pl.Int64))
+    scored = values(score_queries(run, qrels, ["ndcg@3", "recall@1", "judged@1"]))
+    gained, best = 32_767 / math.log2(3) + 1 / 2, 32_767 + 1 / math.log2(3)
+    assert scored["q", "g", "ndcg@3"] == pytest.approx(gained / best, abs=1e-12)
+    assert (scored["q", "g", "recall@1"], scored["q", "g", "judged@1"]) == (0.0, 1.0)
 
 
 def test_pairs_given_twice_are_refused() -> None:
@@ -145,15 +152,12 @@ def test_pairs_given_twice_are_refused() -> None:
     with pytest.raises(ValueError, match="qrels holds query 'q'"):
         score_queries(run_of(("q", "g", "a", 1.0)), twice, ["p@1"])
     with pytest.raises(ValueError, match="run holds query 'q'"):
-        rank(run_of(("q", "g", "a", 1.0), ("q", "g", "a", 2.0)))
-    with pytest.raises(ValueError, match="run holds query 'q'"):
         score_queries(run_of(("q", "g", "a", 1.0), ("q", "g", "a", 1.0)), qrels_of(("q", "g", "a", 1)), ["p@1"])
 
 
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@0", "map@10", "NDCG@10", "p@-1", "ndcg@10 "])
-def test_unknown_measures_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="unknown measure"):
-        parse_measure(name)
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown measure 'map@10'"):
+        score_queries(run_of(), qrels_of(("q", "g", "a", 1)), ["map@10"])
 
 
 def test_empty_inputs_give_empty_frames() -> None:

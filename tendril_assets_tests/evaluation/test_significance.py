@@ -1,5 +1,8 @@
+import itertools
 import math
 import time
+import weakref
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -39,13 +42,24 @@ def test_holm(raw: list[float | None], corrected: list[float | None]) -> None:
     assert [g for g in got if g is not None] == pytest.approx([c for c in corrected if c is not None])
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_properties(p_values: list[float]) -> None:
+P_VALUES = st.floats(0, 1) | st.sampled_from([0.0, 0.0125, 0.025, 0.05, 1.0, None])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(P_VALUES, max_size=7), st.sampled_from([0.01, 0.05, 0.1, 0.5]))
+def test_holm_is_the_closed_test_by_bonferroni(p_values: list[float | None], alpha: float) -> None:
+    """Holm rejects a hypothesis where Bonferroni rejects every intersection that it is part of (Marcus et al. 1976)."""
     corrected = holm(p_values)
-    assert all(p <= c <= 1 for p, c in zip(p_values, corrected, strict=True))
-    by_p = sorted(zip(p_values, corrected, strict=True))
-    assert [c for _, c in by_p] == sorted(c for _, c in by_p)
+    tested = [place for place, p in enumerate(p_values) if p is not None]
+    assert [place for place, p in enumerate(corrected) if p is not None] == tested
+    for place in tested:
+        others = [other for other in tested if other != place]
+        sets = [[place, *more] for size in range(len(others) + 1) for more in itertools.combinations(others, size)]
+        worst = max(min(1.0, len(own) * min(p_values[n] for n in own)) for own in sets)
+        assert corrected[place] == pytest.approx(worst)
+        assert (corrected[place] <= alpha + 1e-12) == all(
+            len(own) * min(p_values[n] for n in own) <= alpha + 1e-12 for own in sets
+        )
 
 
 def test_identical_systems() -> None:
@@ -71,14 +85,41 @@ def test_all_resamples_above_zero() -> None:
     assert worse.p == test.p
 
 
-def test_p_value_against_a_direct_count() -> None:
-    generator = np.random.default_rng(3)
-    system, baseline = generator.random((7, 1)), generator.random((7, 1))
-    boot = Bootstrap(7, 500, seed=5)
-    (test,) = boot.paired(system, baseline, 0.95)
-    differences = [sum(row[g] * (system - baseline)[g, 0] for g in range(7)) / 7 for row in boot._counts]
-    below, above = sum(d <= 0 for d in differences), sum(d >= 0 for d in differences)
-    assert test.p == pytest.approx(min(1, 2 * min(below + 1, above + 1) / 501))
+# Sixteenths: their sums are exact, so a difference of 0 is 0 in any order of summing.
+SIXTEENTHS = st.lists(st.integers(-16, 16), min_size=2, max_size=9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SIXTEENTHS)
+def test_bootstrap_p_is_that_of_a_loop_over_the_resamples(sixteenths: list[int]) -> None:
+    n, zero = len(sixteenths), np.zeros((len(sixteenths), 1))
+    boot = Bootstrap(n, 100, seed=5)
+    (test,) = boot.paired(np.array(sixteenths)[:, None] / 16, zero, 0.95)
+    sums = [sum(int(times) * d for times, d in zip(row, sixteenths, strict=True)) for row in boot._counts]
+    below, above = sum(d <= 0 for d in sums), sum(d >= 0 for d in sums)
+    assert test.p == pytest.approx(min(1, 2 * min(below + 1, above + 1) / 101))
+    assert test.difference == pytest.approx(sum(sixteenths) / 16 / n)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SIXTEENTHS)
+def test_sign_flips_are_those_of_a_loop_over_all_signs(sixteenths: list[int]) -> None:
+    """The share of all ways to sign the differences whose mean is as far from 0 as the one seen."""
+    ways = [
+        sum(s * d for s, d in zip(signs, sixteenths, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(sixteenths))
+    ]
+    as_far = sum(abs(way) >= abs(sum(sixteenths)) for way in ways)
+    (p,) = SignFlips(len(sixteenths), B, seed=42).p(np.array(sixteenths)[:, None] / 16)
+    assert p == pytest.approx(as_far / len(ways))
+
+
+def test_which_groups_a_resample_holds_is_uniform() -> None:
+    """Of two groups a resample holds the first 0, 1 or 2 times in 1/4, 1/2 and 1/4 of the cases; of 33 each once in the mean."""
+    times = Counter(Bootstrap(2, B, seed=42)._counts[:, 0].tolist())
+    for drawn, share in ((0.0, 0.25), (1.0, 0.5), (2.0, 0.25)):
+        assert times[drawn] / B == pytest.approx(share, abs=0.02)  # four standard errors
+    assert Bootstrap(33, B, seed=42)._counts.mean(axis=0) == pytest.approx(np.ones(33), abs=0.05)
 
 
 def test_one_group_and_none() -> None:
@@ -292,3 +333,27 @@ def test_catalogs_are_compared_by_themselves() -> None:
     assert table.filter(pl.col("catalog") == "food").drop("catalog").equals(alone)
     intervals = system_intervals(pl.concat(parts), **OPTIONS, per=["catalog"])
     assert intervals.filter(pl.col("catalog") == "food").drop("catalog").equals(system_intervals(frame, **OPTIONS))
+
+
+def test_one_draw_serves_all_strata_of_its_size_and_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strata of 6, 3, 6, 2 and 3 groups: three draws, at most two of them in memory while one follows the other."""
+    frame = groups_frame()
+    kept = {"a": "g6", "b": "g3", "c": "g6", "d": "g2", "e": "g3"}
+    parts = [frame.filter(pl.col("group_id") < g).with_columns(catalog=pl.lit(c)) for c, g in kept.items()]
+    drawn, alive = [], weakref.WeakSet()
+    draw = Bootstrap.__init__
+
+    def noting(self: Bootstrap, n_groups: int, *rest: int) -> None:
+        alive.add(self)
+        drawn.append((n_groups, len(alive)))
+        draw(self, n_groups, *rest)
+
+    monkeypatch.setattr(Bootstrap, "__init__", noting)
+    table = comparisons(pl.concat(parts), {"base": [("m_tuned", "m_base")]}, **OPTIONS, per=["catalog"])
+    assert sorted(n_groups for n_groups, _ in drawn) == [2, 3, 6]
+    assert max(together for _, together in drawn) <= 2
+    assert table.select("catalog", "groups").rows() == [("a", 6), ("b", 3), ("c", 6), ("d", 2), ("e", 3)]
+    intervals = system_intervals(pl.concat(parts), **OPTIONS, per=["catalog"])
+    assert intervals["catalog"].unique(maintain_order=True).to_list() == list(kept)
+    assert comparisons(pl.concat(parts), {"base": []}, **OPTIONS, per=["catalog"]).is_empty()
+    assert len(drawn) == 6  # none for no question

@@ -70,6 +70,15 @@ def test_an_id_that_readers_turn_into_a_value_is_refused(number: str) -> None:
     assert found == {"id_read_as_another_value_in_corpus"}
 
 
+def test_every_word_that_pandas_takes_for_no_value_is_refused() -> None:
+    """Its own list; the one with a space in it is refused for that, the empty one for being empty."""
+    from pandas._libs.parsers import STR_NA_VALUES
+
+    rules = {word: {b.rule for b in published_breaches(*rows(passage=word))} for word in STR_NA_VALUES}
+    assert len(rules) > 15
+    assert all(rules.values()), rules
+
+
 @pytest.mark.parametrize(
     ("odd", "rule"),
     [
@@ -113,6 +122,14 @@ def test_a_foreign_folder_is_read_with_its_titles(tmp_path) -> None:
     [
         ("corpus.jsonl", '{"_id": "a", "text": "x"}\n{"text": "y"}\n', r"corpus\.jsonl, line 2"),
         ("corpus.jsonl", "", r"corpus\.jsonl has no line"),
+        ("corpus.jsonl", '{"_id": "a", "text": null}\n', r"corpus\.jsonl, line 1"),
+        ("corpus.jsonl", '{"_id": null, "text": "x"}\n', r"corpus\.jsonl, line 1"),
+        ("corpus.jsonl", '{"_id": "a", "text": "x", "metadata": [1]}\n', r"corpus\.jsonl, line 1"),
+        (
+            "corpus.jsonl",
+            '{"_id": "a", "text": "x", "metadata": {"m": [1]}}\n{"_id": "b", "text": "x", "metadata": {"m": {"n": 1}}}\n',
+            r"corpus\.jsonl: metadata of one name",
+        ),
         ("qrels/train.tsv", "q\ta\t1\n", "the head should be query-id, corpus-id, score"),
         ("qrels/train.tsv", "query-id\tcorpus-id\tscore\nq\ta\n", r"train\.tsv, line 2"),
         ("qrels/train.tsv", "query-id\tcorpus-id\tscore\nq\ta\tone\n", r"train\.tsv, line 2"),

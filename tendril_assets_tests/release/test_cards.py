@@ -1,5 +1,9 @@
 """Cards say what the tables and the written files hold, or refuse."""
 
+import functools
+from datetime import datetime
+from pathlib import Path
+
 import polars as pl
 import pytest
 import yaml
@@ -7,8 +11,9 @@ import yaml
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.cards import CardInputs, dataset_card
 from tendril_assets.release.figures import CARD_FIGURES, assert_sums, read_figures
-from tendril_assets.release.front_matter import gating_text, licence_text
+from tendril_assets.release.front_matter import REMEDY_DAYS, gating_text, licence_text
 from tendril_assets.release.huggingface import Config
+from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets_tests.release import toy
 
 CONFIGS = [
@@ -20,11 +25,14 @@ SIZES = {"corpus": 19_000, "queries": 1_300, "qrels": 8_900}
 
 
 def card_inputs(**changes) -> CardInputs:
+    return _sound()._replace(**changes)
+
+
+@functools.cache
+def _sound() -> CardInputs:
     tables = toy.tables()
     figures = read_figures(toy.reader(toy.database(tables)), CARD_FIGURES)
-    return CardInputs(
-        toy.spec(), figures, tables["judge_agreement"], tables["judge_choice"], CONFIGS, SIZES, False
-    )._replace(**changes)
+    return CardInputs(toy.spec(), figures, tables["judge_agreement"], tables["judge_choice"], CONFIGS, SIZES, False)
 
 
 def front(card: str) -> dict:
@@ -145,7 +153,36 @@ def test_only_a_sandbox_card_is_stamped() -> None:
 
 
 def test_licence_and_gating_carry_the_names() -> None:
-    assert licence_text(toy.spec()).startswith("# Toy Open RAIL-D License\n")
-    assert "re-identify" in licence_text(toy.spec())
-    assert "disclose" in licence_text(toy.spec())
-    assert "{" not in licence_text(toy.spec()) + gating_text(toy.spec())
+    licence, gating = licence_text(toy.spec()), gating_text(toy.spec())
+    assert licence.startswith("# Toy Open RAIL-D License\n\nVersion 1.0, for Toy-Train: judged passages.\n")
+    assert gating.startswith(
+        "Toy-Train: judged passages is released under the Toy Open RAIL-D License (see LICENSE.md)."
+    )
+    assert "{" not in licence + gating
+    assert "\n" not in gating  # one paragraph: the hub shows it as it is
+
+
+# What whoever asks for access has to know before, and where the licence says it: personal data, identities, decisions,
+# the test collection, passing on, removals, the rights of others.
+DUTIES = {
+    "extracting personal data": "extract personal data",
+    "re-identifying persons": "re-identify a person",
+    "procurement decisions that no human answers for": "decisions about an award, a bidder or a person without a human",
+    "disclose training on the test collection": "was trained on that test collection",
+    "passed on to anyone who receives the data": "receives it under this licence, Attachment A included",
+    "removed on request must be deleted from copies within 30 days": "Within 30 days of learning that a passage was",
+    "remain the property of their authors": "remain the property of their authors",
+}
+
+
+@pytest.mark.parametrize("told", DUTIES)
+def test_each_duty_stands_in_gating_text_and_licence(told: str) -> None:
+    assert told in gating_text(toy.spec())
+    assert DUTIES[told] in " ".join(licence_text(toy.spec()).split())
+
+
+def test_card_and_licence_give_holders_the_same_time() -> None:
+    one = Withdrawal("0.9.0", Path("0.9.0"), datetime(2026, 11, 30), ("p-1",), 3)
+    card = dataset_card(card_inputs(withdrawn=(one,)))
+    assert f"within {REMEDY_DAYS} days of learning of it" in card
+    assert licence_text(toy.spec()).count(f"{REMEDY_DAYS} days") == 2

@@ -154,6 +154,17 @@ def test_dots_stand_on_their_axis() -> None:
     assert centres == pytest.approx([at(0.642), at(0.547)], abs=0.2)
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_no_grid_line_runs_through_a_heading(width: int) -> None:
+    items = [Dot("row", 0.5, 0.1, 0.9, "0.500", heading=f"A heading as wide as the plot, number {n}") for n in range(3)]
+    drawn = dots(items, width, "test")
+    heads = [float(t["y"]) for t in elements(drawn, "text") if t["class"] == "t head"]
+    grid = [(float(e["y1"]), float(e["y2"])) for e in elements(drawn, "line") if e["class"] == "grid"]
+    assert len(heads) == 3
+    assert len(grid) >= 9
+    assert not [(y, line) for y in heads for line in grid if line[0] < y and line[1] > y - 9]
+
+
 def test_an_undefined_value_draws_no_mark() -> None:
     svg = dots([DOTS[2]], WIDE, "Dots")
     assert elements(svg, "circle") == []

@@ -79,7 +79,7 @@ def test_a_version_that_is_there_is_not_sent_again() -> None:
 def test_a_tag_with_other_content_is_never_moved() -> None:
     remote = state({"README.md": b"1"}, tags={"v1.0.0": HEAD}, tagged=there({"README.md": b"2"}))
     [reason] = make_plan(local({"README.md": b"1"}), remote).reasons
-    assert "has a tag v1.0.0 with other content (1 files differ, README.md for one)" in reason
+    assert "has a tag v1.0.0 with other content (1 file other, README.md for one)" in reason
     assert "raise release.version" in reason
 
 
@@ -122,6 +122,9 @@ def test_who_sees_it() -> None:
     assert (first.visibility, first.gate) == ("public", "auto")
     # A first publishing that was cut off left it private, without a version: it goes on to public.
     assert make_plan(outgoing, state({}, private=True)).visibility == "public"
+    assert make_plan(outgoing, state({"README.md": b"1", ".gitattributes": b"z"}, private=True)).visibility == "public"
+    # The tag of its one version was taken off, or somebody keeps other files there: it is not opened by the way.
+    assert make_plan(outgoing, state({"README.md": b"0"}, private=True)).visibility == "private"
     # Somebody made it private after a version was there: it stays so.
     assert make_plan(outgoing, state({}, private=True, tags={"v0.1.0": HEAD})).visibility == "private"
     assert make_plan(outgoing, state({}, tags={"v0.1.0": HEAD})).visibility == "public"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tendril_assets.errors import ExportInvariantError, SettingsError
-from tendril_assets.release.judges import choice_as_html, quality_and_price
+from tendril_assets.release.judges import choice_as_html, quality_and_price, who_judges
 from tendril_assets.release.label_quality import (
     declared_acceptance,
     how_it_was_chosen,
@@ -128,6 +128,28 @@ def test_the_table_is_best_first_and_says_who_judges(tables):
     assert "33.3% of the pairs without a grade" in page
     assert "<small>20 pairs</small>" in page
     assert "30 parse error" in page
+
+
+def test_the_judge_in_use_stands_open_however_far_down_it_is(tables):
+    row, facts = tables["judge_choice"].head(1), tables["calibration_systems"].head(1)
+    name = pl.format("system {}", "rank")
+    choice = pl.concat([row] * 12).with_columns(
+        rank=pl.int_range(1, 13, dtype=row["rank"].dtype),
+        chosen=pl.int_range(1, 13) == 1,
+        in_use=pl.int_range(1, 13) == 9,
+    )
+    choice = choice.with_columns(system=name)
+    systems = pl.concat([facts] * 12).with_columns(system=choice["system"])
+    shown, _, rest = choice_as_html(choice, systems).partition("<summary>6 other systems, in the same order</summary>")
+    assert [n for n in range(1, 13) if f"system {n}<" in shown or f"system {n} (" in shown] == [1, 2, 3, 4, 5, 9]
+    assert [n for n in range(1, 13) if f"system {n}<" in rest] == [6, 7, 8, 10, 11, 12]
+    assert who_judges(choice) == "system 9 judges, as the specification says; the declared rule picks system 1."
+    nobody = choice.with_columns(in_use=False)
+    assert who_judges(nobody) == "None of them judges."
+    alone = choice.with_columns(chosen=pl.col("in_use"))
+    assert who_judges(alone) == "system 9 judges, as the declared rule picks it."
+    refused = choice.with_columns(chosen=False)
+    assert who_judges(refused) == "system 9 judges, as the specification says; the declared rule picks none."
 
 
 def test_the_picture_marks_the_choice_and_the_annotators(tables):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,17 @@ from tendril_assets.release.outgoing import dataset, front_matter_of, model, nev
 from tendril_assets.release.withdrawing import withdraw
 from tendril_assets_tests.release import outgoing_toy as toy
 from tendril_assets_tests.release.toy import passage
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy.write(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A release below ``tmp_path``."""
+    return Path(shutil.copytree(whole, tmp_path / "1.0.0"))
 
 
 def reasons(root: Path) -> str:
@@ -39,8 +51,7 @@ def test_the_git_hash_is_git_s_own(tmp_path: Path) -> None:
     assert read_file("file", path).git_sha1 == told.stdout.strip()
 
 
-def test_a_whole_release_is_sent_whole(tmp_path: Path) -> None:
-    folder = toy.write(tmp_path)
+def test_a_whole_release_is_sent_whole(folder: Path, tmp_path: Path) -> None:
     made = dataset(tmp_path, toy.spec())
     assert (made.kind, made.repo, made.tag, made.gate, made.reasons) == ("dataset", toy.REPO, "v1.0.0", "auto", ())
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
@@ -60,15 +71,13 @@ def test_a_sandbox_release_stays_here(tmp_path: Path) -> None:
     assert "stamped sandbox" in reasons(tmp_path)
 
 
-def test_without_an_owner_there_is_no_repository(tmp_path: Path) -> None:
-    toy.write(tmp_path)
+def test_without_an_owner_there_is_no_repository(folder: Path, tmp_path: Path) -> None:
     spec = toy.spec()
     alone = spec.model_copy(update={"release": spec.release.model_copy(update={"organisation": None})})
     assert any("release.organisation is not set" in r for r in dataset(tmp_path, alone).reasons)
 
 
-def test_a_withdrawn_version_stays_here(tmp_path: Path) -> None:
-    toy.write(tmp_path)
+def test_a_withdrawn_version_stays_here(folder: Path, tmp_path: Path) -> None:
     gone = Removed(passages=frozenset({passage(1, 1, 1)}), documents=frozenset(), groups=frozenset())
     withdraw(tmp_path, gone, datetime(2026, 11, 30, 12))
     [reason] = [r for r in dataset(tmp_path, toy.spec()).reasons if "withdrawn" in r]
@@ -83,28 +92,33 @@ def test_a_withdrawn_version_stays_here(tmp_path: Path) -> None:
         ("notes.txt", lambda p: p.write_text("mine")),
     ],
 )
-def test_a_folder_that_is_not_as_it_was_written(tmp_path: Path, name: str, change) -> None:
-    folder = toy.write(tmp_path)
+def test_a_folder_that_is_not_as_it_was_written(folder: Path, tmp_path: Path, name: str, change) -> None:
     change(folder / name)
     assert "changed, added or taken away" in reasons(tmp_path)
     assert name in reasons(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"files": {}, "sandbox": false, "name": "x", "version": "1"}'])
-def test_a_manifest_that_cannot_be_read(tmp_path: Path, text: str) -> None:
-    (toy.write(tmp_path) / MANIFEST).write_text(text)
-    assert "nobody can tell whether the folder is whole" in reasons(tmp_path)
+def test_a_manifest_that_cannot_be_read(folder: Path, tmp_path: Path, text: str) -> None:
+    (folder / MANIFEST).write_text(text)
+    assert "does not say whether the folder is whole" in reasons(tmp_path)
 
 
-def test_a_manifest_of_something_else(tmp_path: Path) -> None:
-    folder = toy.write(tmp_path)
+@pytest.mark.parametrize("key", ["files", "content_hash"])
+def test_a_manifest_that_lacks_what_is_compared(folder: Path, tmp_path: Path, key: str) -> None:
+    """As of another version of this product."""
+    told = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({name: value for name, value in told.items() if name != key}))
+    assert f"({MANIFEST} lacks {key}): move it away, or raise release.version" in reasons(tmp_path)
+
+
+def test_a_manifest_of_something_else(folder: Path, tmp_path: Path) -> None:
     told = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps(told | {"name": "other"}))
     assert "its manifest speaks of {'name': 'other'" in reasons(tmp_path)
 
 
-def test_hidden_files_and_links_are_never_sent(tmp_path: Path) -> None:
-    folder = toy.write(tmp_path)
+def test_hidden_files_and_links_are_never_sent(folder: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("a key")
     (folder / "beir" / "extra.jsonl").symlink_to(secret)
@@ -119,8 +133,7 @@ def test_hidden_files_and_links_are_never_sent(tmp_path: Path) -> None:
     assert "beir/extra.jsonl" in reason
 
 
-def test_the_licence_and_the_conditions_must_be_there(tmp_path: Path) -> None:
-    folder = toy.write(tmp_path)
+def test_the_licence_and_the_conditions_must_be_there(folder: Path, tmp_path: Path) -> None:
     (folder / "LICENSE.md").write_text(" \n")
     assert "LICENSE.md is missing or empty" in reasons(tmp_path)
     (folder / "LICENSE.md").write_text("public domain")

@@ -96,7 +96,7 @@ def test_more_days_than_a_month_are_drawn_by_month() -> None:
 
 def test_more_models_than_colours_are_drawn_together() -> None:
     models = tuple(f"maker/judge-{i}" for i in range(8))
-    picture = pictures.costs_over_time(days(1, models))
+    picture = pictures.costs_over_time(days(2, models))
     legend = texts(picture)[: len(pictures._PARTS)]
     assert legend == [*models[:5], "3 others"]
     widths = [width for css, width in rects(picture.wide) if css.endswith(" part")]
@@ -117,20 +117,49 @@ def test_agreement_stands_in_blocks_of_raters_scale_and_statistic() -> None:
 
 def test_a_block_per_catalog_with_the_systems_asked_for() -> None:
     scores = toy.tables()["catalog_scores"]
-    found = texts(results_pictures.catalogs(scores, ["mini_tuned", "bm25"], "ndcg@10", 0.95))
-    assert [t for t in found if t.endswith("rankings")] == [f"Catalog_{n}, 60 rankings" for n in range(5)]
+    found = texts(results_pictures.catalogs(scores, ["mini_tuned", "bm25"], "ndcg@10", 0.95, "project"))
+    assert [t for t in found if "rankings" in t] == [f"Catalog_{n}, 60 rankings in {20 + n} projects" for n in range(5)]
     assert found.count("mini, fine-tuned") == found.count("BM25") == 5
     assert "mini, base" not in found
-    assert results_pictures.catalogs(scores, ["mini_tuned"], "recall@10", 0.95) is None
+    assert results_pictures.catalogs(scores, ["mini_tuned"], "recall@10", 0.95, "project") is None
 
 
 def test_catalog_differences_are_against_the_own_base() -> None:
     comparisons = toy.tables()["catalog_comparisons"]
     other = comparisons.with_columns(baseline=pl.lit("bm25"), difference=pl.lit(0.9))
-    found = texts(results_pictures.catalog_differences(pl.concat([comparisons, other]), "ndcg@10", 0.95))
+    found = texts(results_pictures.catalog_differences(pl.concat([comparisons, other]), "ndcg@10", 0.95, "project"))
     assert found.count("mini, fine-tuned − base") == 1
-    assert sum(t.startswith("Catalog_") for t in found) == 5
+    # How many projects an interval rests on stands beside it.
+    assert sum(t.startswith("Catalog_") and t.endswith(" projects") for t in found) == 5
     assert not any(t.startswith("+0.900") for t in found)
+
+
+def test_differences_say_their_p_and_the_own_base_stands_first() -> None:
+    rows = [
+        ("arctic_tuned", "bm25", "all", "ndcg@10", 0.01, -0.02, 0.04, 0.5, 0.5),
+        ("arctic_tuned", "arctic_base", "all", "ndcg@10", 0.05, 0.02, 0.08, 0.0002, 0.0004),
+        ("arctic_tuned", "zeta_base", "all", "ndcg@10", 0.02, None, None, None, None),
+    ]
+    names = ["system", "baseline", "level", "measure", "difference", "low", "high", "p", "p_holm"]
+    comparisons = pl.DataFrame(rows, schema=names, orient="row")
+    found = [t for t in texts(results_pictures.differences(comparisons, "ndcg@10", 0.95)) if "arctic" in t or "+" in t]
+    # Marks are drawn row by row: label, then figure.
+    assert found == [
+        *("arctic, fine-tuned − base", "+0.050 [+0.020, +0.080], p < 0.001"),
+        *("arctic, fine-tuned − BM25", "+0.010 [−0.020, +0.040], p 0.500"),
+        *("arctic, fine-tuned − zeta, base", "+0.020"),
+    ]
+
+
+def test_curves_of_many_levels_are_all_drawn_each_in_its_own_way() -> None:
+    measures = ["balanced_ndcg@10", *(f"ndcg@10:level_{n}" for n in range(7))]
+    curves = pl.DataFrame(
+        [(step, m, 0.1 * k) for k, m in enumerate(measures) for step in (0, 10)],
+        schema=["step", "measure", "value"],
+        orient="row",
+    )
+    looks = re.findall(r'<polyline [^>]*class="([^"]+)"', results_pictures.learning_curve("m", curves, 10, 0.1).wide)
+    assert len(looks) == len(set(looks)) == 8
 
 
 def test_an_image_in_markdown_is_a_whole_picture_under_its_caption() -> None:
@@ -151,8 +180,11 @@ def test_an_image_in_markdown_is_a_whole_picture_under_its_caption() -> None:
     [
         lambda: pictures.positives(POSITIVES.clear()),
         lambda: pictures.costs_over_time(days(1).clear()),
-        lambda: results_pictures.catalogs(toy.TABLES["catalog_scores"].empty(), ["bm25"], "ndcg@10", 0.95),
-        lambda: results_pictures.catalog_differences(toy.TABLES["catalog_comparisons"].empty(), "ndcg@10", 0.95),
+        lambda: pictures.costs_over_time(days(1)),  # one day has no course
+        lambda: results_pictures.catalogs(toy.TABLES["catalog_scores"].empty(), ["bm25"], "ndcg@10", 0.95, "project"),
+        lambda: results_pictures.catalog_differences(
+            toy.TABLES["catalog_comparisons"].empty(), "ndcg@10", 0.95, "project"
+        ),
     ],
 )
 def test_nothing_is_drawn_of_nothing(drawn) -> None:

@@ -1,5 +1,6 @@
 """A release is whole or absent, a version never changes, and the folder loads the way users load it."""
 
+import functools
 import json
 import os
 from pathlib import Path
@@ -8,19 +9,27 @@ import polars as pl
 import pytest
 
 from tendril_assets.errors import ExportInvariantError, HashKeyChanged, IncompleteJudgments
+from tendril_assets.release import verify
 from tendril_assets.release.figures import CARD_FIGURES, read_figures
 from tendril_assets.release.huggingface import published_rows
 from tendril_assets.release.invariants import Breach, sql_breaches
-from tendril_assets.release.manifest import file_hashes, read_manifest
+from tendril_assets.release.manifest import damaged_files, file_hashes, read_manifest
 from tendril_assets.release.publish import ReleaseInputs, write_release
-from tendril_assets.release.verify import require_loadable
 from tendril_assets_tests.release import toy
 
 
 def inputs(tables: dict[str, pl.DataFrame] | None = None, **changes) -> ReleaseInputs:
-    tables = toy.tables() if tables is None else tables
+    return (_sound() if tables is None else _inputs(tables))._replace(**changes)
+
+
+@functools.cache
+def _sound() -> ReleaseInputs:
+    return _inputs(toy.tables())
+
+
+def _inputs(tables: dict[str, pl.DataFrame]) -> ReleaseInputs:
     read = toy.reader(toy.database(tables))
-    made = ReleaseInputs(
+    return ReleaseInputs(
         spec=toy.spec(),
         rows=published_rows(read("corpus"), read("queries"), read("qrels"), "project"),
         figures=read_figures(read, CARD_FIGURES),
@@ -31,7 +40,6 @@ def inputs(tables: dict[str, pl.DataFrame] | None = None, **changes) -> ReleaseI
         key_fingerprint="0123456789abcdef",
         sandbox=False,
     )
-    return made._replace(**changes)
 
 
 def version(number: str, **changes):
@@ -52,23 +60,27 @@ def with_another_grade() -> dict[str, pl.DataFrame]:
     return tables
 
 
-def test_a_release_loads_with_datasets_offline(tmp_path) -> None:
+def test_a_release_loads_with_datasets_offline(tmp_path, monkeypatch) -> None:
     release = write_release(tmp_path / "toy", inputs())
     assert (release.path, release.outcome) == (tmp_path / "toy" / "1.0.0", "written")
     names = {p.relative_to(release.path).as_posix() for p in release.path.rglob("*") if p.is_file()}
     shards = {f"{c}/train-00000-of-00001.parquet" for c in ("corpus", "queries", "qrels")}
     beir = {"beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/train.tsv"}
     assert names == {"README.md", "LICENSE.md", "CHANGELOG.md", "manifest.json"} | shards | beir
-    require_loadable(release.path, {"corpus": 80, "queries": 8, "qrels": 240})
-    with pytest.raises(ExportInvariantError, match="'queries': 8"):
-        require_loadable(release.path, {"corpus": 80, "queries": 9, "qrels": 240})
+    assert [p.name for p in release.path.parent.iterdir()] == ["1.0.0"]  # nothing of the loader's either
+    found = {"corpus": 80, "queries": 8, "qrels": 240, "default": 240}
+    monkeypatch.setattr(verify, "loaded_rows", lambda folder: found)
+    verify.require_loadable(release.path, {"corpus": 80, "queries": 8, "qrels": 240})
+    for wrong in ({"queries": 9}, {"qrels": 80}):
+        with pytest.raises(ExportInvariantError, match="'queries': 8"):
+            verify.require_loadable(release.path, {"corpus": 80, "queries": 8, "qrels": 240} | wrong)
 
 
 def test_a_folder_that_datasets_cannot_load_is_not_set_in_place(tmp_path) -> None:
     def tampering(folder: Path, rows) -> None:
         card = folder / "README.md"
         card.write_text(card.read_text().replace("num_examples: 80", "num_examples: 81"))
-        require_loadable(folder, rows)
+        verify.require_loadable(folder, rows)
 
     with pytest.raises(ExportInvariantError, match="cannot load"):
         write_release(tmp_path / "toy", inputs(), tampering)
@@ -119,6 +131,14 @@ def test_a_damaged_release_is_reported_and_not_overwritten(tmp_path) -> None:
     with pytest.raises(ExportInvariantError, match=r"LICENSE\.md"):
         write_release(tmp_path, inputs(), unchecked)
     assert (release.path / "LICENSE.md").read_text() == "public domain"
+
+
+def test_a_file_of_a_manifests_name_in_a_config_is_not_overlooked(tmp_path) -> None:
+    release = write_release(tmp_path, inputs(), unchecked)
+    (release.path / "corpus" / "manifest.json").write_text("{}")
+    assert damaged_files(release.path, dict(release.manifest)) == ["corpus/manifest.json"]
+    with pytest.raises(ExportInvariantError, match="corpus is no release"):
+        write_release(tmp_path, inputs(), unchecked)
 
 
 def test_a_folder_without_a_manifest_is_never_overwritten(tmp_path) -> None:

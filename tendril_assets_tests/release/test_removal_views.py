@@ -7,6 +7,7 @@ import polars as pl
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
 
+LATER = datetime(2026, 12, 2)
 REACH = ("id", "passages", "judged_pairs", "qrels", "positives", "training_examples", "models", "releases")
 
 
@@ -84,8 +85,15 @@ def test_results_say_which_figures_are_stale_and_why() -> None:
         told.filter(pl.col("system") != "mini_tuned")["stale"].null_count()
         == told.filter(pl.col("system") != "mini_tuned").height
     )
-    two = view("results", erased_ids=[*removed, ("passage", toy.passage(1, 1, 2), "e", datetime(2026, 12, 2))])
-    assert "trained on 2 passages removed since 2026-11-30" in two.filter(system="mini_tuned")["stale"][0]
+    # Two more of the training and the eight that its best step was chosen by; every table of measures is stale with it.
+    more = [*removed, ("document", toy.document(1, 1), "e", LATER), ("project", toy.group(10), "e", LATER)]
+    reason = "trained on 3 passages and chosen by 8 passages removed since 2026-11-30; train it again"
+    assert set(view("results", erased_ids=more).filter(system="mini_tuned")["stale"]) == {reason}
+    weights = toy.trained_model()["weights_sha256"]
+    assert view("stale_systems", erased_ids=more).rows() == [("mini_tuned", weights, reason)]
+    chosen = view("stale_systems", erased_ids=[("passage", toy.passage(10, 1, 1), "e", LATER)])
+    assert chosen["stale"].to_list() == ["chosen by 1 passage removed since 2026-12-02; train it again"]
+    assert view("stale_systems").is_empty()
 
 
 def test_scores_of_weights_that_are_not_kept_any_more_are_stale() -> None:
@@ -98,4 +106,8 @@ def test_scores_of_weights_that_are_not_kept_any_more_are_stale() -> None:
     assert set(told.filter(system="mini_tuned")["stale"]) == {
         "ranked with other weights than those kept now; rank it again"
     }
+    every = con.sql((toy.SQL / "views" / "stale_systems.sql").read_text(encoding="utf-8")).pl()
+    assert every.select("system", "stale").rows() == [
+        ("mini_tuned", "ranked with other weights than those kept now; rank it again")
+    ]
     assert told.filter(system="mini_base")["stale"].null_count() == told.filter(system="mini_base").height

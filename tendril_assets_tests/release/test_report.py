@@ -1,6 +1,7 @@
 """The page is whole without a network, shows every section, and says so where tables are empty."""
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import polars as pl
@@ -8,24 +9,30 @@ import pytest
 
 from tendril_assets.release.figures import REPORT_FIGURES, REPORT_TABLES, REPORT_VIEWS, read_figures
 from tendril_assets.release.report import render_report
+from tendril_assets.release.report_data import cost
 from tendril_assets.release.report_inputs import ReportInputs
+from tendril_assets.release.report_results import training
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.release import toy
 
 VOID = {"meta", "br", "line", "rect", "circle", "polyline"}
 
 
-def inputs(*, empty: bool = False, **changes) -> ReportInputs:
+@cache
+def read_inputs(empty: bool) -> ReportInputs:
     tables = {n: t.empty() for n, t in TABLES.items()} if empty else toy.tables()
     read = toy.reader(toy.database(tables))
-    made = ReportInputs(
+    return ReportInputs(
         spec=toy.spec(),
         figures=read_figures(read, REPORT_FIGURES),
         tables={name: tables[name] for name in REPORT_TABLES},
         views={name: read(f"views/{name}") for name in REPORT_VIEWS},
         sandbox=False,
     )
-    return made._replace(**changes)
+
+
+def inputs(*, empty: bool = False, **changes) -> ReportInputs:
+    return read_inputs(empty)._replace(**changes)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def test_it_is_made_for_phone_paper_and_dark_rooms(page: str) -> None:
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "@media print" in page
     assert "prefers-color-scheme: dark" in page
-    assert page.count('class="wide"') == page.count('class="narrow"') == 14
+    assert page.count('class="wide"') == page.count('class="narrow"') == 13
 
 
 def test_every_section_has_its_figures(page: str) -> None:
@@ -99,10 +106,21 @@ def test_results_are_shown_by_catalog(page: str) -> None:
 
 def test_every_picture_of_figures_has_them_as_a_table_too(page: str) -> None:
     """A picture of the wide page is followed by its table or by one that holds its figures."""
-    assert page.count("<summary>The figures as a table</summary>") == 9
+    assert page.count("<summary>The figures as a table</summary>") == 8
     assert "<td class=left>g-test" in page  # differences per project
     assert "<td class=left>168, kept</td><td>0.823</td>" in page
-    assert "<td class=left>2026-10-05</td>" in page
+
+
+def test_cost_by_day_is_drawn_where_there_are_days_to_compare(page: str) -> None:
+    assert "All of it was on 2026-10-05 (UTC)." in page
+    assert "Known cost by day" not in page
+    first = inputs().views["cost_by_day"]
+    two = pl.concat([first, first.with_columns(pl.col("day").dt.offset_by("1d"))])
+    drawn = cost(inputs(views=inputs().views | {"cost_by_day": two}))
+    assert "All of it was on" not in drawn
+    assert "Known cost by day (UTC) and model" in drawn
+    assert "<td class=left>2026-10-05</td>" in drawn
+    assert "<td class=left>2026-10-06</td>" in drawn
 
 
 def test_the_hardest_queries_of_the_best_system_are_named(page: str) -> None:
@@ -129,14 +147,20 @@ def test_the_best_result_stands_at_the_top(page: str) -> None:
     best = toy.tables()["system_scores"].filter(
         (pl.col("measure") == "ndcg@10") & (pl.col("level") == "all") & (pl.col("system") == "mini_tuned")
     )["value"][0]
-    tile = f"<dt>Best nDCG@10</dt><dd>{best:.3f}<small>mini, fine-tuned; over its base +0.095 [+0.065, +0.130]</small>"
+    tile = (
+        f"<dt>Best nDCG@10</dt><dd>{best:.3f}<small>mini, fine-tuned; over its base +0.095 [+0.065, +0.130]; over BM25 "
+    )
     assert tile in page
 
 
 def test_on_paper_what_is_folded_stands_open_but_for_the_long_tables(page: str) -> None:
     assert "details::details-content { content-visibility: visible" in page
     assert "details.long { display: none; }" in page
-    assert page.count('<details class="long">') == 3
+    long = re.findall(r'<details class="long"><summary>([^<]+)</summary>', page)
+    # Fates, grades, catalogs and levels, agreement, systems by catalog: their figures stand in the picture above.
+    assert long == [*["The figures as a table"] * 5, "The hardest queries of mini, fine-tuned"]
+    # The pictures give a few of the comparisons: the rest is on paper too.
+    assert "<h3>All comparisons</h3><details><summary>Every level and measure</summary>" in page
 
 
 def test_empty_tables_are_said_to_be_empty() -> None:
@@ -155,7 +179,8 @@ def test_empty_tables_are_said_to_be_empty() -> None:
 
 
 def test_the_same_tables_give_the_same_page(page: str) -> None:
-    assert render_report(inputs()) == page
+    read_again = read_inputs.__wrapped__(empty=False)
+    assert render_report(read_again) == page
 
 
 def test_only_a_sandbox_page_is_stamped(page: str) -> None:
@@ -184,10 +209,9 @@ def test_a_base_is_named_as_on_the_card_and_never_by_its_path(base: str, origin:
     trained = trained.with_columns(
         base=pl.lit(base), recipe=trained["recipe"].str.replace_all("package:mini_weights", base, literal=True)
     )
-    for models in ({"mini": entry}, spec.models):  # Case: the specification has another base by now.
+    for models in (spec.models, {"mini": entry}):  # Case: the specification has another base by now.
         given = inputs(spec=spec.model_copy(update={"models": models}))
-        page = render_report(given._replace(tables=given.tables | {"trained_models": trained}))
+        page = training(given._replace(tables=given.tables | {"trained_models": trained}))
+        assert "<h3>Models</h3>" in page
         assert "secret" not in page
-    given = inputs(spec=spec.model_copy(update={"models": {"mini": entry}}))
-    page = render_report(given._replace(tables=given.tables | {"trained_models": trained}))
     assert f"mini<small>{told}</small>" in page

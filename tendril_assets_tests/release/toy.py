@@ -5,6 +5,7 @@ of 4 passages each: 80 passages. 8 queries: 3 areas, 5 criteria. Project i is ju
 (mod 8), so 3 x 8 = 24 pairs a group, 240 in all.
 """
 
+import functools
 import hashlib
 import json
 from datetime import date, datetime
@@ -78,7 +79,12 @@ def level(n: int) -> str:
 
 
 def tables() -> dict[str, pl.DataFrame]:
-    """Every declared table, filled or empty, by name."""
+    """Every declared table, filled or empty, by name; the caller may put others in."""
+    return dict(_tables())
+
+
+@functools.cache
+def _tables() -> dict[str, pl.DataFrame]:
     rows = {name: [] for name in TABLES}
     _corpus(rows)
     _judging(rows)

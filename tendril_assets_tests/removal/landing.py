@@ -22,6 +22,8 @@ MARKED = {
     "m-docx": ("Kolbenfarn Wachtelgitter Muldenorgel Teichposaune", "beilage.docx"),
     "m-html": ("Drosselkante Rauchmurmel Fadenglimmer Astgondel", "blatt.html"),
 }
+# The first word of each marked sentence, and of no other.
+OPENING = "Beim"
 CLEAN = ("c-one", "c-two", "c-three", "c-four", "c-five")
 AREAS, TIER = ("wood", "power"), "validated_relevant"
 TEST_PASSAGE = {"id": "t", "text": "Text zu Holz", "project": "g", "document": "d", "page": 1}
@@ -33,7 +35,7 @@ def marker(project: str) -> str:
     """The marked sentence; it names wood, so that it is relevant to a query, and is the only passage of its file page."""
     one, two, three, four = MARKED[project][0].split()
     return (
-        f"Beim {one} wird Holz mit dem {two} geprüft, danach trägt die {three} ein Label "
+        f"{OPENING} {one} wird Holz mit dem {two} geprüft, danach trägt die {three} ein Label "
         f"und der {four} bleibt zwei Wochen liegen."
     )
 
@@ -60,19 +62,13 @@ def fill(root: Path) -> Path:
     _text(
         folder / "evidence.csv",
         "project,area,tier",
-        *(f"{p},{a},validated_relevant" for p in projects for a in ("wood", "power")),
+        *(f"{p},{a},{TIER}" for p in projects for a in AREAS),
     )
     for name, text in CATALOGS.items():
         _text(folder / "catalogs" / name, text)
     _text(folder / "test" / "projects.csv", "project", "tested")
-    _text(
-        folder / "test" / "corpus.jsonl",
-        json.dumps({"id": "t", "text": "Text zu Holz", "project": "g", "document": "d", "page": 1}),
-    )
-    _text(
-        folder / "test" / "queries.jsonl",
-        json.dumps({"id": "q", "text": "Holz", "level": "criterion", "catalog": "c", "area": "wood"}),
-    )
+    _text(folder / "test" / "corpus.jsonl", json.dumps(TEST_PASSAGE))
+    _text(folder / "test" / "queries.jsonl", json.dumps(TEST_QUERY))
     _text(folder / "test" / "qrels.tsv", "query-id\tcorpus-id\tscore", "q\tt\t1")
     for project in projects:
         place = folder / "documents" / project

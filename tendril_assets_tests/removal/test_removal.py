@@ -1,8 +1,9 @@
-"""One landing folder, four markers in four formats, removed by project, document, published id and place: after the run
-that removes them no byte of them is left, nothing else has changed, and a further run changes nothing.
+"""One landing folder, four markers in four formats, and a model trained on them; removed by project, document, published
+id and place. After the run that removes them no byte of them is left and nothing else has changed; the model is told to be
+stale until it is trained again; a further run changes nothing.
 
-The runs are the product's own jobs on its own command; the search is this folder's (``traces``) and shares no code with
-what it judges.
+The runs are the product's own jobs on its own command, one after another over one home; the search is this folder's
+(``traces``) and shares no code with what it judges.
 """
 
 import hashlib
@@ -18,18 +19,23 @@ import duckdb
 import polars as pl
 import pytest
 
+from tendril_assets.assets.stale_models import CHECK
 from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.release.model_stale import is_marked
 from tendril_assets_tests.assets.http_stub import Stub, serving
-from tendril_assets_tests.removal import landing
+from tendril_assets_tests.removal import landing, trained
+from tendril_assets_tests.removal.audited import audited
 from tendril_assets_tests.removal.landing import COLLECTION, MARKED, words
-from tendril_assets_tests.removal.location import KILLED_IN, TRAINING_FILES, VERSION
+from tendril_assets_tests.removal.location import BASE, KILLED_IN, MODEL, VERSION
 from tendril_assets_tests.removal.traces import traces
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KEY = "k" * 40
 HASHER = KeyedHasher(KEY.encode())
 ALL_WORDS = [word for project in MARKED for word in words(project)]
-# Where each marker stands before it is removed: a search that did not find it there would prove nothing afterwards.
+FREE = f"{COLLECTION}_corpus"
+# Where each marker stands before it is removed: a search that did not find it there would prove nothing afterwards. The
+# databases' own bytes are among it, so that what is deleted in them and left in free blocks would be found too.
 EVERYWHERE = (
     "home/artifacts/cache/masked",
     "home/artifacts/tenders/exchange/judge_requests.parquet!rows",
@@ -43,11 +49,20 @@ EVERYWHERE = (
     "home/warehouse.duckdb!tenders.passages",
 )
 READ_FROM_FILES = ("home/artifacts/cache/extractions", "home/artifacts/cache/readings")
-# Tables whose rows tell of all projects at once, or of the removal itself.
+# Where one of them stands, or some of their words.
+SOMEWHERE = (
+    "home/artifacts/tenders/exchange/training_",
+    f"home/artifacts/tenders/models/{MODEL}/first_inputs.json",
+    "home/snapshot.duckdb",
+    "home/warehouse.duckdb",
+)
+# Tables whose rows tell of all projects at once, of the removal itself, or of a model that was trained anew.
 TOTALS = {
     "removals", "removal_effects", "removed_passages", "erased_ids", "erasures", "releases", "released_passages",
-    "split_sizes", "project_status", "masked_samples",
+    "split_sizes", "project_status", "masked_samples", "trained_passages",
 }  # fmt: skip
+FLAGGED = f"{CHECK} (WARN)"
+STALE = f"SELECT DISTINCT system, stale FROM {COLLECTION}.results WHERE stale IS NOT NULL"
 
 
 class Home(NamedTuple):
@@ -72,6 +87,7 @@ class Home(NamedTuple):
         given = {
             "TENDRIL_HOME": str(self.root / "home"),
             "TENDRIL_LANDING": str(self.root / "landing"),
+            BASE: str(self.root / "base"),
             "DAGSTER_HOME": str(self.root / "dagster"),
             "TENDRIL_HASH_KEY": KEY,
             "TENDRIL_PROFILE": "sandbox",
@@ -88,16 +104,10 @@ class Home(NamedTuple):
     def traces(self) -> dict[str, set[str]]:
         return traces(self.homes, ALL_WORDS)
 
-    def rows(self, statement: str, **values: object) -> list[tuple[object, ...]]:
-        with duckdb.connect(str(self.warehouse), read_only=True) as connection:
-            return connection.execute(statement, values or None).fetchall()
-
     def tables(self) -> dict[str, pl.DataFrame]:
         with duckdb.connect(str(self.warehouse), read_only=True) as connection:
-            names = connection.execute(
-                "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tenders'"
-            ).fetchall()
-            return {name: connection.sql(f"SELECT * FROM tenders.{name}").pl() for (name,) in names}
+            names = connection.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
+            return {name: connection.sql(f"SELECT * FROM {schema}.{name}").pl() for schema, name in names}
 
     def files(self) -> dict[str, str]:
         """Hash of every file below the data folder, locks and the databases' own bytes aside."""
@@ -108,18 +118,18 @@ class Home(NamedTuple):
                 found[str(path.relative_to(home))] = hashlib.sha256(path.read_bytes()).hexdigest()
         return found
 
-    def place(self, project: str) -> tuple[str, str]:
-        """Published id and address of the passage that holds a project's marker."""
-        statement = "SELECT passage_id, document, page, position FROM tenders.passages WHERE project = $p AND contains(text, $w)"
-        [(passage, document, page, position)] = self.rows(statement, p=project, w=words(project)[0])
-        return str(passage), f"{project}/{document}/{page}/{position}"
 
-    def copy_to(self, place: Path) -> None:
-        shutil.copytree(self.root, place)
+class Told(NamedTuple):
+    """A home as it was after a run: what the run said, tables and traces, files, what analysts read to be stale, whether
+    the model's published folder says so, and the requests that were answered so far."""
 
-    def restore(self, copy: Path) -> None:
-        shutil.rmtree(self.root)
-        shutil.copytree(copy, self.root)
+    said: str
+    tables: dict[str, pl.DataFrame]
+    traces: dict[str, set[str]]
+    files: dict[str, str]
+    stale: dict[str, str]
+    is_marked: bool
+    paid: int
 
 
 def verdict(query: str, passage: str) -> tuple[int, str, str]:
@@ -132,14 +142,14 @@ def verdict(query: str, passage: str) -> tuple[int, str, str]:
     return 200, f'{{"relevanz": {grade}, "zitat": "{" ".join(passage.split())}"}}', "stop"
 
 
-def entries(home: Home) -> list[tuple[str, str]]:
-    """By project, by document, by published id, by place."""
-    return [
-        ("project", "m-delivered"),
-        ("document", f"m-pdf/{MARKED['m-pdf'][1]}"),
-        ("passage", home.place("m-docx")[0]),
-        ("passage", home.place("m-html")[1]),
-    ]
+def told(home: Home, stub: Stub, job: str = COLLECTION, version: str = "0.1.0") -> Told:
+    ran = home.run(job, **{VERSION: version})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    data = home.homes[0]
+    with duckdb.connect(str(data / "snapshot.duckdb"), read_only=True) as connection:
+        stale = dict(connection.execute(STALE).fetchall())
+    [card] = data.glob(f"release/{COLLECTION}/models/*/README.md")
+    return Told(ran.stdout, home.tables(), home.traces(), home.files(), stale, is_marked(card.parent), stub.calls)
 
 
 @pytest.fixture(scope="module")
@@ -148,53 +158,132 @@ def stub() -> Iterator[Stub]:
         yield stub
 
 
-class Base(NamedTuple):
-    """A home after a whole run, copies of it to go back to, and what stood in it."""
-
-    home: Home
-    copy: Path
-    tables: dict[str, pl.DataFrame]
-    entries: list[tuple[str, str]]
-    passages: dict[str, str]
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, stub: Stub) -> Home:
+    home = Home(tmp_path_factory.mktemp("removal"), stub.base_url)
+    landing.fill(home.root / "landing")
+    trained.base(home.root / "base")
+    home.homes[1].mkdir()
+    shutil.copyfile(REPOSITORY / "dagster.yaml", home.homes[1] / "dagster.yaml")
+    return home
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory, stub: Stub) -> Base:
-    folder = tmp_path_factory.mktemp("removal")
-    home = Home(folder / "place", stub.base_url)
-    landing.fill(home.root / "landing")
-    home.homes[1].mkdir()
-    shutil.copyfile(REPOSITORY / "dagster.yaml", home.homes[1] / "dagster.yaml")
-    for job in (COLLECTION, TRAINING_FILES):
-        ran = home.run(job)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-    home.copy_to(folder / "copy")
-    passages = {project: home.place(project)[0] for project in MARKED}
-    return Base(home, folder / "copy", home.tables(), entries(home), passages)
+def base(home: Home, stub: Stub) -> Told:
+    """After a whole run without removals."""
+    return told(home, stub)
 
 
-def test_the_markers_are_everywhere_before_they_are_removed(base: Base) -> None:
-    base.home.restore(base.copy)
+def passage_of(base: Told, project: str) -> dict[str, object]:
+    """The passage that holds a project's marker."""
+    return base.tables["passages"].filter(pl.col("text").str.contains(words(project)[0])).row(0, named=True)
+
+
+@pytest.fixture(scope="module")
+def removed(home: Home, base: Told) -> list[tuple[str, str]]:
+    """Entries of the removal list: by project, by document, by published id, by place."""
+    html = passage_of(base, "m-html")
+    entries = [
+        ("project", "m-delivered"),
+        ("document", f"m-pdf/{MARKED['m-pdf'][1]}"),
+        ("passage", str(passage_of(base, "m-docx")["passage_id"])),
+        ("passage", "{project}/{document}/{page}/{position}".format(**html)),
+    ]
+    landing.removals(home.landed, *entries)
+    return entries
+
+
+@pytest.fixture(scope="module")
+def killed(home: Home, removed: list[tuple[str, str]]) -> dict[str, set[str]]:
+    """Traces after the free job was killed in the erasing step, where the new database is complete and the old one still
+    in its place; the single moments of each part have tests of their own."""
+    ran = home.run(FREE, **{KILLED_IN: "tendril_assets.resources.warehouse:exchange"})
+    assert ran.returncode == -9, ran.stdout + ran.stderr
+    return home.traces()
+
+
+@pytest.fixture(scope="module")
+def erased(home: Home, stub: Stub, killed: dict[str, set[str]]) -> Told:
+    """After the free job, which ends before anything is judged or trained anew."""
+    return told(home, stub, FREE)
+
+
+@pytest.fixture(scope="module")
+def remade(home: Home, stub: Stub, erased: Told) -> Told:
+    """After a whole run, of another version."""
+    return told(home, stub, version="0.2.0")
+
+
+def test_the_markers_are_everywhere_before_they_are_removed(base: Told) -> None:
     for project in MARKED:
-        found = traces(base.home.homes, words(project))
+        all_four = {word.lower() for word in words(project)}
+        whole = [place for place, there in base.traces.items() if all_four <= there]
         wanted = EVERYWHERE if project == "m-delivered" else (*EVERYWHERE, *READ_FROM_FILES)
-        missing = [place for place in wanted if not any(there.startswith(place) for there in found)]
-        assert not missing, (project, sorted(found))
-        whole = [place for place, there in found.items() if len(there) == len(words(project))]
-        assert len(whole) >= len(wanted), found
-    trained = [place for place in base.home.traces() if "exchange/training_" in place]
-    assert trained, "what is handed to the training holds a marker"
+        missing = [part for part in wanted if not any(place.startswith(part) for place in whole)]
+        assert not missing, (project, sorted(base.traces))
+    assert not [part for part in SOMEWHERE if not any(place.startswith(part) for place in base.traces)]
     # Dagster keeps what is logged and reported for ever: no text of a passage may get there at all.
-    assert not [place for place in base.home.traces() if place.startswith("dagster/")]
-    # Nothing is removed yet, and that costs nothing.
+    assert not [place for place in base.traces if place.startswith("dagster/")]
+
+
+def test_nothing_removed_costs_nothing(base: Told) -> None:
     assert base.tables["erased_ids"].is_empty()
     assert base.tables["erasures"].is_empty()
-    assert base.home.rows("SELECT * FROM main.meta WHERE name = 'erased_ids'") == []
+    assert base.tables["meta"].filter(pl.col("name") == "erased_ids").is_empty()
 
 
-def remove_all(base: Base) -> None:
-    base.home.restore(base.copy)
-    landing.removals(base.home.landed, *base.entries)
+def test_after_a_kill_in_the_erasing_step_the_free_job_leaves_no_trace(
+    home: Home, killed: dict[str, set[str]], erased: Told
+) -> None:
+    assert [place for place in killed if place.startswith("home/warehouse.duckdb")], "the exchange was done already"
+    assert erased.traces == {}
+    # What is judged and released is not made anew yet, and clean all the same.
+    corpus = set(erased.tables["corpus"]["passage_id"])
+    for table in ("candidates", "judgments", "qrels"):
+        assert set(erased.tables[table]["passage_id"]) == corpus, table
+    assert not list(home.homes[0].rglob("*.partial"))
+    places = set(erased.tables["erasures"]["place"])
+    assert places == {"warehouse", "snapshot", "ledger", "cache", "hand_over", "training", "release"}
+
+
+def test_the_audit_says_so_too(home: Home, base: Told, removed: list[tuple[str, str]], erased: Told) -> None:
+    """Also while the model is stale, whose own list still names what it was trained on."""
+    project, document, published, _ = (entry for _, entry in removed)
+    clean = audited(home.root, KEY, project, document, published)
+    assert (clean["exit_code"], clean["not_looked_at"]) == (0, [])
+    files = {Path(one["file"]).name for one in clean["findings"] if one["place"] == "training"}
+    assert files == {f"{MODEL}.parquet"}
+    assert audited(home.root, KEY, "--text", landing.marker("m-pdf"))["exit_code"] == 0
+    kept = base.tables["corpus"].filter(pl.col("group_id") == HASHER.group("c-one"))["passage_id"][0]
+    assert audited(home.root, KEY, kept)["exit_code"] == 1
+
+
+def test_the_model_is_stale_until_it_is_trained_again(base: Told, erased: Told, remade: Told) -> None:
+    gone = {HASHER.group("m-delivered"), HASHER.document("m-pdf", MARKED["m-pdf"][1])}
+    gone |= {str(passage_of(base, project)["passage_id"]) for project in MARKED}
+
+    def learnt(at: Told) -> int:
+        """Removed passages behind the kept weights."""
+        rows = at.tables["trained_passages"]
+        return rows.filter(pl.any_horizontal(pl.col("passage_id", "document_id", "group_id").is_in(list(gone)))).height
+
+    assert base.stale == {}
+    assert not base.is_marked
+    assert FLAGGED not in base.said
+    assert learnt(erased) == learnt(base) > 0
+    [(system, why)] = erased.stale.items()
+    assert system == f"{MODEL}_tuned"
+    assert f"trained on {learnt(base)} passages removed since" in why
+    assert erased.is_marked
+    assert FLAGGED in erased.said
+    # Trained again on what is left, with other weights: all of it goes.
+    assert learnt(remade) == 0
+    assert remade.stale == {}
+    assert not remade.is_marked
+    # On what is erased it comes before the training of the same run, on what is trained after it.
+    assert f"trained_passages: {FLAGGED}" not in remade.said
+    weights = [at.tables["trained_models"]["weights_sha256"].item() for at in (base, erased, remade)]
+    assert weights[0] == weights[1] != weights[2]
 
 
 def others(frame: pl.DataFrame) -> pl.DataFrame:
@@ -210,15 +299,14 @@ def others(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.sort(frame.columns)
 
 
-def test_removed_by_four_kinds_of_entry_nothing_is_left_and_nothing_else_changes(base: Base, stub: Stub) -> None:
-    remove_all(base)
-    ran = base.home.run(**{VERSION: "0.2.0"})
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert base.home.traces() == {}
-    # The markers are still where the landing folder has them, and nowhere else below the root.
-    assert {place.split("/")[0] for place in traces([base.home.root], ALL_WORDS)} <= {"place"}
+def test_removed_by_four_kinds_of_entry_nothing_is_left_and_nothing_else_changes(
+    home: Home, base: Told, removed: list[tuple[str, str]], remade: Told
+) -> None:
+    assert remade.traces == {}
+    # Landing folders are their owner's.
+    assert traces([home.landed], ALL_WORDS)
 
-    after = base.home.tables()
+    after = remade.tables
     gone = {HASHER.group("m-delivered")}
     different = [
         name
@@ -227,58 +315,40 @@ def test_removed_by_four_kinds_of_entry_nothing_is_left_and_nothing_else_changes
         and not others(after[name]).equals(others(base.tables[name]))
     ]
     assert different == []
-    # Of the marked projects everything but the removed is there: 7 passages, of the first none, of the second the others.
+    # Replies name no project: those to all requests that are still asked are as they were.
+    calls = after["judge_calls"].sort("request_key")
+    assert set(after["candidates"]["request_key"]) <= set(calls["request_key"])
+    assert calls.equals(base.tables["judge_calls"].join(calls, on="request_key", how="semi").sort("request_key"))
+    # Of the marked projects everything but the removed is there: of the first nothing, of the others all other passages.
     corpus = after["corpus"]
     assert set(corpus["group_id"]) == set(base.tables["corpus"]["group_id"]) - gone
-    left = base.tables["corpus"].filter(~pl.col("group_id").is_in(list(gone)))
-    removed = {base.passages[project] for project in ("m-pdf", "m-docx", "m-html")}
-    assert set(corpus["passage_id"]) == set(left["passage_id"]) - removed
-    assert corpus.sort("passage_id").equals(left.filter(~pl.col("passage_id").is_in(list(removed))).sort("passage_id"))
+    passages = {project: passage_of(base, project)["passage_id"] for project in MARKED}
+    is_gone = pl.col("group_id").is_in(list(gone)) | pl.col("passage_id").is_in(list(passages.values()))
+    assert corpus.sort("passage_id").equals(base.tables["corpus"].filter(~is_gone).sort("passage_id"))
 
     # What was removed is known by its ids, with the entry that removed it.
     known = {(kind, i): entry for kind, i, entry, _ in after["erased_ids"].iter_rows()}
-    (_, project), (_, document), (_, published), (_, address) = base.entries
+    (_, project), (_, document), (_, published), (_, address) = removed
     assert known["project", HASHER.group(project)] == project
     assert known["document", HASHER.document(*document.split("/"))] == document
     assert known["passage", published] == published
-    assert known["passage", base.passages["m-html"]] == address
-    assert known["passage", base.passages["m-delivered"]] == project
-    assert known["passage", base.passages["m-pdf"]] == document
-    places = set(after["erasures"]["place"])
-    assert places == {"warehouse", "snapshot", "ledger", "cache", "hand_over", "release"}
+    assert known["passage", passages["m-html"]] == address
+    assert known["passage", passages["m-delivered"]] == project
+    assert known["passage", passages["m-pdf"]] == document
     # The former version is withdrawn and the new one holds neither removed passages nor fewer of the others.
-    versions = dict(base.home.rows("SELECT version, removed_rows FROM tenders.releases"))  # type: ignore[arg-type]
-    all_gone = base.tables["corpus"].height - corpus.height
-    assert versions == {"0.1.0": all_gone, "0.2.0": None}
-    paid = stub.calls
+    versions = dict(after["releases"].select("version", "removed_rows").iter_rows())
+    assert versions == {"0.1.0": base.tables["corpus"].height - corpus.height, "0.2.0": None}
 
-    # A further run changes no table, no file, and asks nothing.
-    files, tables = base.home.files(), after
-    again = base.home.run(**{VERSION: "0.2.0"})
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert stub.calls == paid
-    now = base.home.tables()
+
+def test_a_further_run_changes_no_table_and_no_file_and_asks_nothing(home: Home, stub: Stub, remade: Told) -> None:
+    again = told(home, stub, version="0.2.0")
+    assert again.paid == remade.paid
+    assert FLAGGED not in again.said
     changed = [
-        name for name, frame in tables.items() if not frame.sort(frame.columns).equals(now[name].sort(frame.columns))
+        name
+        for name, frame in remade.tables.items()
+        if not frame.sort(frame.columns).equals(again.tables[name].sort(frame.columns))
     ]
     assert changed == []
-    assert base.home.files() == files
-    assert base.home.traces() == {}
-
-
-def test_killed_in_the_erasing_step_the_next_run_goes_on(base: Base) -> None:
-    """Killed where the new database is complete and the old one still in its place; the single moments of each part have
-    tests of their own."""
-    remove_all(base)
-    job = f"{COLLECTION}_corpus"
-    assert base.home.run(job, **{KILLED_IN: "tendril_assets.resources.warehouse:exchange"}).returncode == -9
-    assert base.home.traces() != {}
-    ran = base.home.run(job)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    # The free job ends here: what is judged and released is not made anew, and clean all the same.
-    assert base.home.traces() == {}
-    left = base.home.tables()
-    corpus = set(left["corpus"]["passage_id"])
-    for table in ("candidates", "judgments", "qrels"):
-        assert set(left[table]["passage_id"]) == corpus, table
-    assert not list(base.home.homes[0].rglob("*.partial"))
+    assert again.files == remade.files
+    assert again.traces == {}

@@ -1,13 +1,15 @@
 """Where any of some words is left below a folder: an own search for the tests, that shares no code with what it proves.
 
-Every file is read as bytes. Formats that pack their texts are decoded besides: Parquet, DuckDB and SQLite databases, gzip
-and zip. A file of such a format that cannot be decoded fails the search, for nobody could tell what it holds.
+Every file is read as bytes. Formats that pack their texts are decoded besides: Parquet, DuckDB and SQLite databases with
+what is packed in their cells, gzip, zlib and zip. A file of such a format that cannot be decoded fails the search, for
+nobody could tell what it holds.
 """
 
 import gzip
 import io
 import sqlite3
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,14 +17,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-# Words in ASCII alone, so that JSON, HTML and URL escapes leave them as they are.
-_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-
 
 def traces(roots: Iterable[Path], words: Iterable[str]) -> dict[str, set[str]]:
     """Relative path (with what is inside it, after ``!``) -> the words found there, of all files below ``roots``.
 
-    Names of files and folders are searched too.
+    Names of files and folders are searched too. Words are in ASCII alone, so that JSON, HTML and URL escapes leave them as
+    they are, and the wide encodings put nothing but zeros between their letters.
     """
     wanted = sorted({word.lower() for word in words})
     assert all(word.isascii() for word in wanted)
@@ -38,8 +38,8 @@ def traces(roots: Iterable[Path], words: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _in(data: bytes, words: list[str]) -> set[str]:
-    small = data.lower()
-    return {word for word in words if any(word.encode(encoding) in small for encoding in _ENCODINGS)}
+    small = data.replace(b"\0", b"").lower()
+    return {word for word in words if word.encode() in small}
 
 
 def _layers(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -59,6 +59,8 @@ def _decoded(data: bytes, place: str) -> Iterator[tuple[str, bytes]]:
         inner = gzip.decompress(data)
         yield f"{place}!gzip", inner
         yield from _decoded(inner, f"{place}!gzip")
+    elif data[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda"):
+        yield f"{place}!zlib", zlib.decompress(data)
     elif data[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
@@ -79,3 +81,5 @@ def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             rows = connection.execute(f'SELECT * FROM "{table}"').fetchall()
             yield f"!{table}", str(rows).encode()
+            for cell in (cell for row in rows for cell in row if isinstance(cell, bytes)):
+                yield from _decoded(cell, f"!{table}")

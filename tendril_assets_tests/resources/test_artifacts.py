@@ -86,8 +86,28 @@ def test_what_was_stored_without_an_owner_is_swept_once(artifacts: Artifacts) ->
     artifacts.put("masked", OWNER, "key", b"value")
     left = {path.relative_to(kind).as_posix() for path in kind.rglob("*") if path.is_file()}
     assert {name for name in left if not name.startswith("toy/")} == {".by_owner", f"cd/g-1/d-1/{digest}"}
+    assert not (kind / "ab").exists()
     # Later it is not looked at again: a put costs one look.
     (kind / "ab").mkdir()
     (kind / "ab" / digest).write_bytes(b"put there by hand")
     artifacts.put("masked", OWNER, "other", b"value")
     assert (kind / "ab" / digest).exists()
+
+
+def test_two_steps_that_sweep_at_a_time_leave_nothing(artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = Path(artifacts.root) / "cache" / "masked"
+    names = [f"ab{n:062x}" for n in range(5)]
+    (kind / "ab").mkdir(parents=True)
+    for name in names:
+        (kind / "ab" / name).write_bytes(b"a text")
+    unlink = Path.unlink
+
+    def after_another(path: Path, missing_ok: bool = False) -> None:
+        """The other step was here a moment earlier, for two of the files, and is killed."""
+        if path.name in names[1:3]:
+            unlink(path)
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", after_another)
+    artifacts.put("masked", OWNER, "key", b"value")
+    assert not (kind / "ab").exists()

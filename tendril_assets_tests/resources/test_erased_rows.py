@@ -87,10 +87,37 @@ def test_replies_go_by_their_request(warehouse: Warehouse) -> None:
 def test_the_test_collection_is_told_of_and_not_touched(warehouse: Warehouse) -> None:
     test = TABLES["test_corpus"].frame([("p-9", "Text", "g-2", "d-2", 1), ("t", "Text", "g-9", None, 1)])
     warehouse.replace("toy", {"test_corpus": test}, "test")
-    assert landed_by_others(warehouse, "toy", REMOVED) == {"test_corpus": ["g-9", "p-9"]}
+    assert landed_by_others(warehouse, "toy", ids_of(REMOVED)) == {"test_corpus": ["g-9", "p-9"]}
     assert "test_corpus" in KEPT
-    take_out_rows(warehouse, "toy", ids_of(REMOVED))
+    # Measures of the test collection and what is leaked into it name its ids. Anywhere else such an id is a removed one: of
+    # an own release that is the test collection, or of a project that was judged before it became one of the test.
+    tables = {
+        "group_scores": [("bm25", "g-9", "all", "ndcg@10", 1.0, 1)],
+        "leakage": [("p-1", "train", "p-9", "test", 1.0, 1), ("p-1", "train", "d-9", "validation", 1.0, 1)],
+    }
+    warehouse.replace("toy", {name: TABLES[name].frame(rows) for name, rows in tables.items()}, "test")
+    left = rows_left(warehouse, "toy", ids_of(REMOVED))
+    assert left["splits.group_id"] == left["candidates.passage_id"] == left["leakage.cause"] == 1
+    assert "group_scores.group_id" not in left
+    taken = take_out_rows(warehouse, "toy", ids_of(REMOVED))
+    assert taken["splits"] == taken["candidates"] == taken["leakage"] == 1
+    assert rows_left(warehouse, "toy", ids_of(REMOVED)) == {}
     assert warehouse.load("toy", "test_corpus").height == 2
+    assert warehouse.load("toy", "group_scores").height == 1
+    assert warehouse.load("toy", "leakage").rows() == [("p-1", "train", "p-9", "test", 1.0, 1)]
+
+
+def test_tables_of_an_earlier_version_are_searched_as_they_are(warehouse: Warehouse) -> None:
+    """One that is declared no more, and one with fewer columns than it is declared with."""
+    with warehouse.transaction("toy", "as an earlier version wrote them") as connection:
+        connection.execute("CREATE TABLE former AS SELECT 'p-9' AS passage, ['g-1', 'g-9'] AS groups, 1 AS n")
+        connection.execute("CREATE VIEW shown AS SELECT * FROM former")
+        connection.execute("ALTER TABLE candidates DROP COLUMN request_key")
+    left = rows_left(warehouse, "toy", ids_of(REMOVED))
+    assert (left["former.passage"], left["former.groups"], left["candidates.passage_id"]) == (1, 1, 1)
+    taken = take_out_rows(warehouse, "toy", ids_of(REMOVED), ["g-1"])
+    assert (taken["former"], taken["candidates"]) == (1, 2)
+    assert rows_left(warehouse, "toy", ids_of(REMOVED)) == {}
 
 
 def test_tables_that_hold_ids_on_purpose_hold_no_text_of_passages() -> None:

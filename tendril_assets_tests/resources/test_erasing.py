@@ -8,6 +8,7 @@ otherwise: p-2x was a part of p-2.
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import pytest
 
 from tendril_assets.corpus.erasure import Removed
 from tendril_assets.corpus.identifiers import KeyedHasher
-from tendril_assets.errors import LedgerError
+from tendril_assets.errors import LedgerError, WarehouseError
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.erasing import (
     Erased,
@@ -76,7 +77,7 @@ class Home(NamedTuple):
         return documents_hit(self.warehouse, "toy", removed, HASHER)
 
     def erase(self, removed: Removed) -> list[Erased]:
-        return erase_texts(self.warehouse, self.artifacts, self.ledger, "toy", removed, HASHER)
+        return list(erase_texts(self.warehouse, self.artifacts, self.ledger, "toy", removed, HASHER))
 
     def noted(self) -> set[tuple[str, str]]:
         return set(self.warehouse.load("toy", "request_passages", ["request_key", "passage_id"]).rows())
@@ -94,19 +95,30 @@ class Home(NamedTuple):
         return found
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    warehouse = Warehouse(database=str(tmp_path / "w.duckdb"), snapshot=str(tmp_path / "s.duckdb"))
+def home_in(folder: Path) -> Home:
+    warehouse = Warehouse(database=str(folder / "w.duckdb"), snapshot=str(folder / "s.duckdb"))
+    return Home(warehouse, Artifacts(root=str(folder / "artifacts")), Ledger(folder / "ledger"))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("erasing")
+    warehouse, artifacts, _ = home_in(folder)
     warehouse.replace("toy", {"corpus": TABLES["corpus"].frame(CORPUS)}, "test")
     note_requests(warehouse, "toy", TABLES["request_passages"].frame(ASKED))
-    artifacts = Artifacts(root=str(tmp_path / "artifacts"))
     for passage, text, group, document, _ in CORPUS:
         for kind in KINDS:
             artifacts.put(kind, ("toy", group, document), passage, text.encode())
     requests = pl.DataFrame(PRESENT, schema=["request_key", "passage_text"], orient="row")
     artifacts.write_frame("toy", "judge_requests", requests.with_columns(query_text=pl.lit("Was?")))
-    write(tmp_path / "ledger", *(entry(key, content=f"reply to {key}") for key in sorted({row[0] for row in ASKED})))
-    return Home(warehouse, artifacts, Ledger(tmp_path / "ledger"))
+    write(folder / "ledger", *(entry(key, content=f"reply to {key}") for key in sorted({row[0] for row in ASKED})))
+    return folder
+
+
+@pytest.fixture
+def home(template: Path, tmp_path: Path) -> Home:
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return home_in(tmp_path)
 
 
 CASES = {
@@ -153,6 +165,25 @@ def test_caches_of_what_is_removed_go_and_no_others(home: Home) -> None:
     assert erase_caches(home.artifacts, "toy", set(), {"g-1"}) == [Erased("cache", kind, 1) for kind in sorted(KINDS)]
     assert cached() == {(kind, "d-3") for kind in KINDS}
     assert home.artifacts.cached("masked", ("other", "g-1", "d-1"), "p-1") == b"of another collection"
+
+
+def test_no_folder_is_left_that_names_what_is_gone(home: Home) -> None:
+    erase_caches(home.artifacts, "toy", set(), {"g-1"})
+    assert {path.name for path in Path(home.artifacts.root).glob("cache/*/toy/*")} == {"g-2"}
+
+
+def test_a_process_that_goes_on_caching_what_is_erased_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def erase_while_another_writes(path: Path) -> None:
+        path.unlink()
+        path.with_name("late").touch()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tendril_assets.resources.erasing.erase", erase_while_another_writes)
+        with pytest.raises(WarehouseError, match=r"d-1: another process caches what is being erased there"):
+            erase_caches(home.artifacts, "toy", {"d-1"})
+    # The next run ends it: one file of this kind had come late.
+    assert erase_caches(home.artifacts, "toy", {"d-1"})[0] == Erased("cache", "extractions", 1)
+    assert "d-1" not in {each.document_id for each in home.artifacts.cached_documents("toy")}
 
 
 def test_a_document_is_hit_by_its_names_and_by_what_was_asked(home: Home) -> None:

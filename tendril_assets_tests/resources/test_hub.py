@@ -1,10 +1,11 @@
 """Publishing to a hub on 127.0.0.1: what ends there, in which order, and what any run after it does."""
 
 import os
+import pickle
 import signal
+import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -26,12 +27,14 @@ from tendril_assets_tests.resources.hub_server import Hub as Server
 
 @pytest.fixture(autouse=True)
 def client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's plain transfer of large files, without questions to anybody else and without bars."""
+    """The client's plain transfer of large files, without questions to anybody else, bars, or the list of authorities,
+    which takes longer to read than a whole publishing."""
     from huggingface_hub import constants
     from huggingface_hub.utils import disable_progress_bars
 
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_: None)
     disable_progress_bars()
 
 
@@ -190,6 +193,30 @@ def test_private_stays_private(server: Server, releases: Path) -> None:
     assert server.repo(toy.REPO).private
 
 
+def test_what_is_made_private_is_so_before_anything_new_is_there(server: Server, releases: Path) -> None:
+    """And what is public already is guarded first."""
+    server.add(toy.REPO, {})
+
+    def look(_) -> None:
+        repo = server.repo(toy.REPO)
+        assert not published(server, "main") or (repo.private and repo.gate == "auto")
+
+    server.before = look
+    hub = client_of(server)
+    sent = hub.send(plan(hub, releases, visibility="private"))
+    assert sent.done[:2] == ("visibility: private", "access: gated, auto")
+    assert published(server, "v1.0.0") == tree_of(releases / "1.0.0")
+
+
+def test_a_private_one_whose_only_tag_was_taken_off_is_not_opened(server: Server, releases: Path) -> None:
+    hub = client_of(server)
+    hub.send(plan(hub, releases, visibility="private"))
+    server.repo(toy.REPO).tags = {}
+    hub.send(plan(hub, releases, "1.1.0"))
+    assert server.repo(toy.REPO).private
+    assert published(server, "v1.1.0") == tree_of(releases / "1.1.0")
+
+
 def test_long_lists_of_files_are_read_to_the_end(server: Server, releases: Path) -> None:
     server.page = 2
     hub = client_of(server)
@@ -246,7 +273,7 @@ def test_what_changes_on_the_way_gets_no_tag(server: Server, tmp_path: Path) -> 
     hub = client_of(server)
     made = plan(hub, tmp_path)
     (folder / "CHANGELOG.md").write_text("other words")
-    with pytest.raises(HubConflict, match=r"does not hold .*\(1 files differ: CHANGELOG\.md\), so it gets no tag"):
+    with pytest.raises(HubConflict, match=r"does not hold .*\(1 file other: CHANGELOG\.md\), so it gets no tag"):
         hub.send(made)
     repo = server.repo(toy.REPO)
     assert (repo.tags, repo.private) == ({}, True)
@@ -272,17 +299,14 @@ def test_old_tags_are_taken_off(server: Server, tmp_path: Path) -> None:
 
 
 KILLED = """
-import sys, pathlib
+import pickle, sys
 from huggingface_hub import constants
 constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_TELEMETRY = True
-from tendril_assets_tests.release import outgoing_toy as toy
 from tendril_assets.release.hub_plan import make_plan
-from tendril_assets.release.outgoing import dataset
 from tendril_assets.resources.hub import Hub
-hub = Hub(sys.argv[3], sys.argv[2])
-outgoing = dataset(pathlib.Path(sys.argv[1]), toy.spec())
+hub = Hub(sys.argv[2], sys.argv[1])
+outgoing = pickle.load(sys.stdin.buffer)
 hub.send(make_plan(outgoing, hub.state(outgoing)))
-print("sent")
 """
 
 
@@ -309,12 +333,13 @@ def test_killed_at_any_step_and_run_again(server: Server, releases: Path, moment
             os.kill(process[0].pid, signal.SIGKILL)
             process[0].wait()
 
-    command = [sys.executable, "-c", KILLED, str(releases), server.url, TOKEN]
+    command = [sys.executable, "-c", KILLED, server.url, TOKEN]
     server.before = kill
-    # Started before the server may ask for its id: the first request is a look, which nothing is done at.
-    process.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL))
-    assert process[0].wait(timeout=60) == -signal.SIGKILL
-    time.sleep(0.05)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    # It asks for nothing before it is told what to send, so that its id is known by then.
+    process.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, **pipes))
+    process[0].communicate(pickle.dumps(dataset(releases, toy.spec())), timeout=60)
+    assert process[0].returncode == -signal.SIGKILL
     repo = server.repos.get(("dataset", toy.REPO))
     if repo is not None and moment != "/tag/":
         assert repo.private

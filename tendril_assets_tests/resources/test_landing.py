@@ -1,6 +1,7 @@
 """Wrong landing files: one clear error with file and row, before anything is written."""
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import polars as pl
@@ -89,6 +90,18 @@ def test_json_lines_keep_unicode_line_separators_and_types(tmp_path: Path) -> No
     ) as error:
         read_table(path, FILE_ROWS)
     assert "secret" not in str(error.value)  # what is logged cannot be erased
+
+
+def test_confused_columns_quote_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "passages.jsonl"
+    marked = "Die Brückenwaage am Güterbahnhof wird jeden Dienstag von Hand geölt."
+    row = {"project": marked, "document": "a", "page": marked, "position": 0, "text": "x"}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(LandingError, match="page is a text of 68 characters; expected a whole number") as error:
+        read_table(path, FILE_ROWS, known={"project": (["1"], "project")}, choices={"document": ["b"]})
+    assert "project a text of 68 characters is no known project" in str(error.value)
+    assert "document is 'a'; allowed are b" in str(error.value)
+    assert "Güterbahnhof" not in str(error.value)
 
 
 def test_dates_and_missing_optional_columns(tmp_path: Path) -> None:

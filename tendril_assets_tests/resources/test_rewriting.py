@@ -1,6 +1,7 @@
 """The warehouse written anew: nothing of deleted rows is left in any byte, and nothing else is lost, whatever happens."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -37,12 +38,18 @@ def corpus(*texts: str) -> pl.DataFrame:
 LEFT = [f"Abschnitt {i} bleibt." for i in range(400)]
 
 
-@pytest.fixture
-def erased(tmp_path: Path) -> Warehouse:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse and a snapshot whose marker was deleted and replaced, and is still in free blocks."""
-    warehouse = warehouse_in(tmp_path)
-    prepare(warehouse)
-    return warehouse
+    folder = tmp_path_factory.mktemp("template")
+    prepare(warehouse_in(folder))
+    return folder
+
+
+@pytest.fixture
+def erased(template: Path, tmp_path: Path) -> Warehouse:
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return warehouse_in(tmp_path)
 
 
 def prepare(warehouse: Warehouse) -> None:
@@ -203,32 +210,31 @@ def test_a_full_disk_says_so_and_changes_nothing(erased: Warehouse, tmp_path: Pa
     assert state(erased) == before
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ("COMMENT ON COLUMN rewritten.toy.corpus.page IS 'other'", "declared otherwise"),
-        ("COMMENT ON TABLE rewritten.toy.corpus IS 'other'", "declared otherwise"),
-        ("ALTER TABLE rewritten.toy.corpus ALTER page DROP NOT NULL", "declared otherwise"),
-        ("DROP VIEW rewritten.toy.texts", "declared otherwise"),
-        ("UPDATE rewritten.toy.corpus SET page = 2 WHERE passage_id = 'p-7'", "holds other rows"),
-        ("INSERT INTO rewritten.toy.corpus SELECT * FROM rewritten.toy.corpus LIMIT 1", "holds other rows"),
-    ],
-)
-def test_a_copy_that_is_not_the_same_is_refused(
-    erased: Warehouse, monkeypatch: pytest.MonkeyPatch, change: str, told: str
-) -> None:
+CHANGED = {
+    "COMMENT ON COLUMN rewritten.toy.corpus.page IS 'other'": "declared otherwise",
+    "COMMENT ON TABLE rewritten.toy.corpus IS 'other'": "declared otherwise",
+    "ALTER TABLE rewritten.toy.corpus ALTER page DROP NOT NULL": "declared otherwise",
+    "COMMENT ON VIEW rewritten.toy.texts IS 'other'": "declared otherwise",
+    "DROP VIEW rewritten.toy.texts": "declared otherwise",
+    "UPDATE rewritten.toy.corpus SET page = 2 WHERE passage_id = 'p-7'": "holds other rows",
+    "INSERT INTO rewritten.toy.corpus SELECT * FROM rewritten.toy.corpus LIMIT 1": "holds other rows",
+}
+
+
+def test_a_copy_that_is_not_the_same_is_refused(erased: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy is changed after it is made, as a fault of the copying would."""
     before, compare = state(erased), rewriting._compare
+    for change, told in CHANGED.items():
 
-    def spoilt(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[int, int]:
-        connection.execute(change)
-        return compare(connection, name)
+        def spoilt(connection: duckdb.DuckDBPyConnection, name: str, change: str = change) -> tuple[int, int]:
+            connection.execute(change)
+            return compare(connection, name)
 
-    monkeypatch.setattr(rewriting, "_compare", spoilt)
-    with pytest.raises(WarehouseError, match=told):
-        erased.rewrite()
+        monkeypatch.setattr(rewriting, "_compare", spoilt)
+        with pytest.raises(WarehouseError, match=told):
+            erased.rewrite()
+        assert not partial_of(Path(erased.database)).exists(), change
     assert state(erased) == before
-    assert not partial_of(Path(erased.database)).exists()
 
 
 def test_no_warehouse_is_said(tmp_path: Path) -> None:
@@ -236,20 +242,73 @@ def test_no_warehouse_is_said(tmp_path: Path) -> None:
         warehouse_in(tmp_path).rewrite()
 
 
-# All that the order of a rewrite rests on; the lock's notes and the single blocks of an overwriting are not.
-CHANGES = ("link", "replace", "unlink", "fsync")
-
-
-def test_killed_before_any_change_to_a_file_the_next_one_goes_on(tmp_path: Path) -> None:
-    """Before each such call, in turn, until the work gets to its end."""
-    first = tmp_path / "first"
-    warehouse = warehouse_in(first)
-    prepare(warehouse)
+def test_a_link_stays_and_what_it_leads_to_is_replaced_where_it_lies(template: Path, tmp_path: Path) -> None:
+    disk, home = tmp_path / "disk", tmp_path / "home"
+    home.mkdir()
+    shutil.copytree(template, disk)
+    for name in ("w.duckdb", "s.duckdb"):
+        (home / name).symlink_to((disk / name).rename(disk / f"far-{name}"))
+    warehouse = warehouse_in(home)
     before = state(warehouse)
+    assert warehouse.rewrite().former == ERASED
+    assert warehouse.publish_snapshot(erase_former=True).former == ERASED
+    assert state(warehouse) == before
+    assert (home / "w.duckdb").is_symlink()
+    assert (home / "s.duckdb").is_symlink()
+    assert holding(tmp_path) == []
+    assert {p.name for p in disk.iterdir()} == {"far-w.duckdb", "far-s.duckdb", "w.duckdb.lock"}
+
+
+def test_no_other_program_gets_in_while_it_is_copied(
+    erased: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also not after a kill between the second name and the rename: the name that is swept then is the database itself,
+    and a process that closes a file loses its locks on it."""
+    os.link(erased.database, old_of(Path(erased.database)))
+    code = (
+        "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('INSERT INTO toy.corpus SELECT * FROM other.corpus')"
+    )
+    copy = rewriting.copy_database
+    said = []
+
+    def copied(connection: duckdb.DuckDBPyConnection, database: Path) -> tuple[int, int]:
+        command = [sys.executable, "-c", code, str(database)]
+        said.append(subprocess.run(command, capture_output=True, text=True, timeout=60).stderr)
+        return copy(connection, database)
+
+    monkeypatch.setattr("tendril_assets.resources.warehouse.copy_database", copied)
+    before = state(erased)
+    assert erased.rewrite().former == ERASED
+    assert "Could not set lock" in said[0]
+    assert state(erased) == before
+    assert holding(tmp_path) == ["s.duckdb"]
+
+
+def test_a_snapshot_that_cannot_be_written_leaves_the_former_one_and_nothing_else(
+    erased: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise duckdb.IOException("No space left on device")
+
+    monkeypatch.setattr("tendril_assets.resources.snapshot._create_views", refuse)
+    with pytest.raises(duckdb.IOException):
+        erased.publish_snapshot(erase_former=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.duckdb", "w.duckdb", "w.duckdb.lock"]
+    with duckdb.connect(erased.snapshot, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM toy.corpus").fetchone() == (4400,)
+
+
+# All that the order of a rewrite rests on.
+CHANGES = ("link", "replace", "pwrite", "unlink")
+
+
+def test_killed_before_any_change_to_a_file_the_next_one_goes_on(template: Path, tmp_path: Path) -> None:
+    """Before each such call, in turn, until the work gets to its end."""
+    before = state(warehouse_in(template))
     moments = 0
     for moment in count():
         folder = tmp_path / str(moment)
-        subprocess.run(["cp", "-r", str(first), str(folder)], check=True)
+        shutil.copytree(template, folder)
         copy = warehouse_in(folder)
         if not killed_before(moment, rewrite, copy.database, copy.snapshot, among=CHANGES):
             break
@@ -260,8 +319,8 @@ def test_killed_before_any_change_to_a_file_the_next_one_goes_on(tmp_path: Path)
         assert state(copy) == before, moment
         assert holding(folder) == [], moment
         assert not any(p.suffix in (".partial", ".old", ".wal") for p in folder.iterdir()), moment
-    # Of both files: on disk, linked, renamed, the folder on disk, overwritten, unlinked.
-    assert moments >= 12
+    # Of both files: linked, renamed, overwritten, unlinked.
+    assert moments >= 8
 
 
 def test_leftovers_of_killed_processes_go_too(erased: Warehouse, tmp_path: Path) -> None:

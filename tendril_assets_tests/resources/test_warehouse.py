@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
@@ -290,6 +291,11 @@ def test_frames_that_do_not_fit_are_named(warehouse: Warehouse) -> None:
         warehouse.replace("toy", {"qrels": good.with_columns(score=pl.lit(300))}, "test")
     with pytest.raises(SchemaMismatch, match=r"1 empty value\(s\) in group_id"):
         warehouse.replace("toy", {"qrels": good.with_columns(group_id=pl.lit(None))}, "test")
+    # A text in the wrong column is not quoted, here or by what this came of: Dagster logs both for good.
+    message, text = r"1 value\(s\) of score are String, and no Int8", "wägend"[::-1]
+    with pytest.raises(SchemaMismatch, match=message) as error:
+        warehouse.replace("toy", {"qrels": good.with_columns(score=pl.lit(text))}, "test")
+    assert text not in "".join(traceback.format_exception(error.value))
     assert not Path(warehouse.database).exists()
 
 

@@ -3,7 +3,9 @@
 import errno
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tendril_assets.errors import (
@@ -15,7 +17,9 @@ from tendril_assets.errors import (
     TrainingOutOfMemory,
 )
 from tendril_assets.training.failures import explain, killed, silent, stop_of, weight
+from tendril_assets.training.job import TrainingJob
 from tendril_assets.training.standing import Stop
+from tendril_assets_tests.training.toy import toy_exchange, toy_job
 
 
 class OutOfMemoryError(RuntimeError):
@@ -82,22 +86,43 @@ def test_while_texts_are_only_encoded_another_field_helps() -> None:
     assert "gradient_checkpointing" not in told
 
 
-def test_an_error_of_ours_is_its_own_sentence_without_a_stack() -> None:
+@pytest.fixture
+def job(tmp_path: Path) -> TrainingJob:
+    exchange = toy_exchange()
+    passages = exchange.train.with_columns(positive=pl.lit("Die Brückenwaage am Güterbahnhof wird von Hand geölt."))
+    return toy_job(tmp_path, tmp_path, exchange._replace(train=passages))
+
+
+def test_words_that_quote_the_hand_over_are_left_out(job: TrainingJob) -> None:
+    marked = pl.read_parquet(job.exchange["train"])["positive"][0]
+    with pytest.raises(KeyError) as caught:
+        raise KeyError("a row of it") from ValueError(marked[:36])
+    stop = stop_of(caught.value, job, rank=1)
+    assert stop.message == "KeyError, whose words quote a text of the hand-over"
+    assert (stop.kind, stop.rank) == ("TrainingCrashed", 1)
+    assert stop.stack is not None
+    assert "test_failures.py" in stop.stack
+    assert "Güterbahnhof" not in stop.stack
+    job.exchange["train"].write_bytes(b"damaged")
+    assert stop_of(caught.value, job).message == stop.message  # nobody can tell
+
+
+def test_an_error_of_ours_is_its_own_sentence_without_a_stack(job: TrainingJob) -> None:
     error = NonFiniteLoss("the loss is nan at step 3", step=3)
     assert explain(error, "tiny") is error
-    assert stop_of(error, "tiny") == Stop("NonFiniteLoss", "the loss is nan at step 3")
-    assert stop_of(TendrilError("x"), "tiny", rank=2) == Stop("TendrilError", "x", rank=2)
+    assert stop_of(error, job) == Stop("NonFiniteLoss", "the loss is nan at step 3")
+    assert stop_of(TendrilError("x"), job, rank=2) == Stop("TendrilError", "x", rank=2)
 
 
-def test_a_long_message_is_cut_and_only_the_unforeseen_has_a_stack() -> None:
+def test_a_long_message_is_cut_and_only_the_unforeseen_has_a_stack(job: TrainingJob) -> None:
     try:
         raise ValueError("x" * 5000)
     except ValueError as error:
-        stop = stop_of(error, "tiny")
+        stop = stop_of(error, job)
     assert len(stop.message) < 500
     assert stop.stack is not None
     assert stop.stack.startswith("Traceback")
-    assert stop_of(MemoryError(), "tiny").stack is None
+    assert stop_of(MemoryError(), job).stack is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+-- Grain: one row per ranked system whose figures no longer hold, with why: in system_scores, comparisons, catalog_scores,
+-- catalog_comparisons and every other table of measures (join on system). Empty once it is trained and ranked again.
+-- Inputs: system_scores, trained_models, trained_passages, erased_ids.
+WITH named AS (
+    SELECT weights_sha256, passage_id, part, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
+), ranked AS (
+    SELECT DISTINCT system, weights FROM system_scores
+), gone AS (
+    SELECT
+        named.weights_sha256,
+        count(DISTINCT named.passage_id) FILTER (WHERE named.part = 'train') AS trained_on,
+        count(DISTINCT named.passage_id) FILTER (WHERE named.part <> 'train') AS chosen_by,
+        min(erased_ids.since) AS since
+    FROM named JOIN erased_ids ON erased_ids.id = named.id
+    GROUP BY named.weights_sha256
+)
+SELECT
+    ranked.system,
+    ranked.weights,
+    CASE
+        WHEN gone.weights_sha256 IS NOT NULL THEN
+            concat_ws(
+                ' and ',
+                CASE
+                    WHEN gone.trained_on = 1 THEN 'trained on 1 passage'
+                    WHEN gone.trained_on > 1 THEN format('trained on {:,} passages', gone.trained_on)
+                END,
+                CASE
+                    WHEN gone.chosen_by = 1 THEN 'chosen by 1 passage'
+                    WHEN gone.chosen_by > 1 THEN format('chosen by {:,} passages', gone.chosen_by)
+                END
+            ) || ' removed since ' || strftime(gone.since, '%Y-%m-%d') || '; train it again'
+        WHEN trained_models.weights_sha256 <> ranked.weights THEN
+            'ranked with other weights than those kept now; rank it again'
+    END AS stale
+FROM ranked
+LEFT JOIN trained_models ON trained_models.model || '_tuned' = ranked.system
+LEFT JOIN gone ON gone.weights_sha256 = ranked.weights
+WHERE gone.weights_sha256 IS NOT NULL OR trained_models.weights_sha256 <> ranked.weights
+ORDER BY ranked.system
