@@ -8,6 +8,7 @@ The runs are the product's own jobs on its own command, one after another over o
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -262,22 +263,25 @@ def test_the_model_is_stale_until_it_is_trained_again(base: Told, erased: Told, 
     gone = {HASHER.group("m-delivered"), HASHER.document("m-pdf", MARKED["m-pdf"][1])}
     gone |= {str(passage_of(base, project)["passage_id"]) for project in MARKED}
 
-    def learnt(at: Told) -> int:
-        """Removed passages behind the kept weights."""
-        rows = at.tables["trained_passages"]
-        return rows.filter(pl.any_horizontal(pl.col("passage_id", "document_id", "group_id").is_in(list(gone)))).height
+    def learnt(at: Told) -> list[int]:
+        """Removed passages that the kept weights were trained on, and that their step was chosen by."""
+        is_gone = pl.any_horizontal(pl.col("passage_id", "document_id", "group_id").is_in(list(gone)))
+        parts = at.tables["trained_passages"].filter(is_gone)["part"]
+        return [(parts == "train").sum(), (parts != "train").sum()]
 
     assert base.stale == {}
     assert not base.is_marked
     assert FLAGGED not in base.said
-    assert learnt(erased) == learnt(base) > 0
+    assert learnt(erased) == learnt(base)
+    assert min(learnt(base)) > 0
     [(system, why)] = erased.stale.items()
     assert system == f"{MODEL}_tuned"
-    assert f"trained on {learnt(base)} passages removed since" in why
+    assert [int(n) for n in re.findall(r"(?:trained on|chosen by) (\d+) passages?", why)] == learnt(base)
+    assert "removed since" in why
     assert erased.is_marked
     assert FLAGGED in erased.said
     # Trained again on what is left, with other weights: all of it goes.
-    assert learnt(remade) == 0
+    assert learnt(remade) == [0, 0]
     assert remade.stale == {}
     assert not remade.is_marked
     # On what is erased it comes before the training of the same run, on what is trained after it.

@@ -125,6 +125,7 @@ def _finish(job: TrainingJob) -> dict:
         time.sleep(0.05)
     result = {
         "weights_sha256": "ab" * 32,
+        "data_hash": "cd" * 32,
         "best_step": 4,
         "best_value": 0.5,
         "base_value": 0.25,
