@@ -37,6 +37,8 @@ _VERDICTS = {
     FOUND: "[red]Found[/] in {places}. What takes it out:",
     NOT_LOOKED: "[yellow]Not everything could be looked at[/]. Nothing was found in the rest.",
 }
+_PROVES_NOTHING = "[yellow]Nothing was found, and that proves nothing[/]:"
+_IDS_ALONE = "ids alone[/], which stay and are no text"
 _HOW = {
     "exact": "byte for byte",
     "alike": "same letters and digits",
@@ -73,7 +75,8 @@ def audit(
 
     Where an id alone stands to say what is removed, that is told apart and is no trace.
 
-    Exit code 0: nothing is left. 1: something is. 2: not everything could be looked at; what could not is named.
+    Exit code 0: nothing is left. 1: something is. 2: not everything could be looked at; what could not is named. Also 2: an
+    id that nobody knows, and an entry of the removal list that hit nothing, for then finding nothing proves nothing.
     """
     try:
         found, code = _audited(ids, text, text_file, collection, wait, parts=parts)
@@ -181,9 +184,12 @@ class _Shown:
         self.remedy = _remedies(self.subjects)
 
     def show(self, code: int) -> None:
+        from tendril_assets.audit.by_id import IDS, OTHER_PROJECTS
         from tendril_assets.audit.known import LOOK_OUT
 
-        console.print(_VERDICTS[code].format(places=plural(len(self.left), "place")))
+        of_ids_alone = code == NOT_LOOKED and all(one.place == IDS for one in self.unread)
+        verdict = _PROVES_NOTHING if of_ids_alone else _VERDICTS[code]
+        console.print(verdict.format(places=plural(len(self.left), "place")))
         for what, found in _grouped(self.left, self.remedy).items():
             places = ", ".join(dict.fromkeys(f.place for f in found))
             _print(f"  {places}, {plural(len(found), 'place')}: {what}")
@@ -202,9 +208,16 @@ class _Shown:
         self._show_records()
         self._show_rest()
         self._show_searched()
+        if self.subjects:
+            _print(OTHER_PROJECTS)
 
     def _show_unread(self, unread: "list[Unread]") -> None:
+        from tendril_assets.audit.by_id import IDS
+
         for one in unread:
+            if one.place == IDS:
+                _print(f"  {one.file}: {one.reason}")
+                continue
             _print(f"  not looked at ({one.place}): {self._name(one.file)}: {one.reason}")
 
     def _show_findings(self) -> None:
@@ -223,11 +236,17 @@ class _Shown:
                     _print(f"    {what}")
 
     def _show_records(self) -> None:
-        if self.records:
-            console.print("[bold]ids alone[/], which stay and are no text")
-        for file, found in _grouped(self.records, lambda finding: finding.file).items():
-            places = dict.fromkeys(finding.where.partition(" (")[0] for finding in found)
-            _print(f"  {self._name(file)}: {', '.join(places)}")
+        from tendril_assets.audit.places import LISTING, table_of
+
+        def listing(finding: "Finding") -> str:
+            is_landed = table_of(finding.place, finding.where.partition(" (")[0]) in LISTING
+            return "rows of what the landing folder holds[/], which is yours" if is_landed else _IDS_ALONE
+
+        for title, some in _grouped(self.records, listing).items():
+            console.print(f"[bold]{title}")
+            for file, found in _grouped(some, lambda finding: finding.file).items():
+                places = dict.fromkeys(finding.where.partition(" (")[0] for finding in found)
+                _print(f"  {self._name(file)}: {', '.join(places)}")
 
     def _show_rest(self) -> None:
         if self.few:
@@ -281,7 +300,7 @@ def _remedies(subjects: "list[Known]") -> "Callable[[Finding], str]":
     from tendril_assets.audit.places import LIST_IT, remedy
 
     erase = LIST_IT
-    if subjects and all(subject.is_listed for subject in subjects):
+    if subjects and all(subject.is_listed and not subject.missed for subject in subjects):
         erase = "it is on the removal list: the next tendril run erases it"
     elif any(subject.kind == "query" for subject in subjects):
         erase = "a query comes from the landing folder: take it out there, and the next tendril run lands it anew"

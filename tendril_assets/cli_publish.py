@@ -12,7 +12,7 @@ from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.publishing import Options, Prepared, prepare_data, prepare_models
 from tendril_assets.release.hub_plan import Plan, Visibility
-from tendril_assets.release.outgoing import Gate, version_tag
+from tendril_assets.release.outgoing import Gate, Outgoing, version_tag
 from tendril_assets.release.wording import plural
 from tendril_assets.resources.hub import MAIN, Hub, Sent, required_token, stored_token
 from tendril_assets.settings import Settings
@@ -117,7 +117,7 @@ def show(prepared: Prepared, hub: Hub, *, yes: bool = False, delete_tags: bool =
     """Print the plan: repository, access, tag, files, what stays here, and what speaks against it."""
     plan = prepared.plan
     outgoing = plan.outgoing
-    console.print(f"[bold]{outgoing.kind}[/] {hub.url(outgoing)}")
+    console.print(f"[bold]{outgoing.kind}[/] {_url(outgoing, hub) or outgoing.repo}")
     for what, found in _lines(prepared, hub):
         console.print(f"  {what:<11} {found}", markup=False)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -208,14 +208,19 @@ def _tag_lines(plan: Plan, *, yes: bool, delete_tags: bool) -> list[str]:
     ]
 
 
+def _url(outgoing: Outgoing, hub: Hub) -> str | None:
+    """None without an organisation: a name alone is no repository."""
+    return hub.url(outgoing) if "/" in outgoing.repo else None
+
+
 def as_dict(prepared: Prepared, hub: Hub, sent: Sent | None, deleted: list[str]) -> dict[str, Any]:
-    """The plan and what was done, for machines."""
+    """The plan and what was done, for machines; what only the hub can tell is None, or unknown, where it was not asked."""
     plan, remote = prepared.plan, prepared.plan.remote
     outgoing = plan.outgoing
     return {
         "kind": outgoing.kind,
         "repository": outgoing.repo,
-        "url": hub.url(outgoing),
+        "url": _url(outgoing, hub),
         "folder": str(outgoing.folder),
         "version": outgoing.version,
         "tag": outgoing.tag,
@@ -231,11 +236,13 @@ def as_dict(prepared: Prepared, hub: Hub, sent: Sent | None, deleted: list[str])
             "tags": dict(remote.tags),
             "may_write": remote.may_write,
         },
-        "is_published": plan.is_published,
-        "files": [change._asdict() for change in plan.changes],
-        "bytes_to_send": plan.size,
+        "is_published": plan.is_published if remote else None,
+        "files": [change._asdict() | ({} if remote else {"what": "unknown"}) for change in plan.changes],
+        "bytes_to_send": plan.size if remote else None,
         "never_sent": list(prepared.never),
-        "tags_with_removed_passages": {version_tag(w.version): len(w.passages) for w in plan.stale_tags},
+        "tags_with_removed_passages": {version_tag(w.version): len(w.passages) for w in plan.stale_tags}
+        if remote
+        else None,
         "tags_deleted": deleted,
         "refused": list(plan.reasons),
         "sent": sent._asdict() if sent else None,

@@ -55,7 +55,7 @@ def prepare_data(settings: Settings, spec: CollectionSpec, hub: Hub, options: Op
     """The release of the specification's version; raises DatabaseLocked where the tables cannot be looked at now."""
     root = settings.release / spec.collection
     outgoing = dataset(root, spec)
-    found = _looked(settings, lambda *resources: _data_against(*resources, spec, settings, outgoing.folder))
+    found = _looked(settings, lambda *resources: _data_against(*resources, spec, settings, outgoing))
     outgoing = _with(outgoing, [*_settings_against(settings), *found])
     withdrawn: tuple[Withdrawal, ...] = ()
     try:
@@ -73,12 +73,19 @@ def prepare_models(
     """The folders of models by their names in the specification; raises as ``prepare_data``."""
     root = settings.release / spec.collection / MODELS
     of_each: dict[str, list[str]] = {name: [] for name in names}
-    common = _looked(settings, lambda *resources: _models_against(*resources, spec, settings, of_each))
-    common = [*_settings_against(settings), *common]
-    return [
-        _prepared(settings, spec, _with(model(root, spec, name), [*common, *against]), hub, options)
-        for name, against in of_each.items()
-    ]
+    stale: dict[str, str] = {}
+    of_settings = _settings_against(settings)
+    common = _looked(settings, lambda *resources: _models_against(*resources, spec, settings, of_each, stale))
+    prepared = []
+    for name, against in of_each.items():
+        outgoing = model(root, spec, name)
+        if name in stale:
+            # What else is amiss, such as hand-over files that are gone, follows from the removal.
+            outgoing = _with(outgoing._replace(reasons=(stale[name], *outgoing.reasons)), of_settings)
+        else:
+            outgoing = _with(outgoing, [*of_settings, *common, *against])
+        prepared.append(_prepared(settings, spec, outgoing, hub, options))
+    return prepared
 
 
 def _with(outgoing: Outgoing, reasons: list[str]) -> Outgoing:
@@ -143,13 +150,17 @@ def _looked(settings: Settings, look: Callable[[Any, Any], list[str]]) -> list[s
         return [f"a check is red: {error}"]
 
 
-def _data_against(warehouse: Any, artifacts: Any, spec: CollectionSpec, settings: Settings, folder: Path) -> list[str]:
+def _data_against(
+    warehouse: Any, artifacts: Any, spec: CollectionSpec, settings: Settings, outgoing: Outgoing
+) -> list[str]:
     """The conditions that the release asset repeats, on the tables as they are now, and whether they hold the release."""
     from tendril_assets.assets.release import release_inputs
     from tendril_assets.release.publish import content_of, require_publishable
 
-    if found := _removals_against(warehouse, spec, settings):
-        return found
+    found = _removals_against(warehouse, spec, settings)
+    if found or outgoing.is_withdrawn:
+        return found  # the tables have other rows than a withdrawn version, and no check of theirs is about it
+    folder = outgoing.folder
     inputs = release_inputs(warehouse, artifacts, spec, settings)
     require_publishable(inputs)
     try:
@@ -198,22 +209,38 @@ def _withdrawn(settings: Settings, spec: CollectionSpec, root: Path) -> tuple[Wi
 
 
 def _models_against(
-    warehouse: Any, artifacts: Any, spec: CollectionSpec, settings: Settings, of_each: Mapping[str, list[str]]
+    warehouse: Any,
+    artifacts: Any,
+    spec: CollectionSpec,
+    settings: Settings,
+    of_each: Mapping[str, list[str]],
+    stale: dict[str, str],
 ) -> list[str]:
-    """What speaks against every model; what speaks against one goes to its list in ``of_each``."""
+    """What speaks against every model; what speaks against one goes to its list in ``of_each``, and that it was made of
+    what is removed to ``stale``."""
     from tendril_assets.assets.release import model_inputs
     from tendril_assets.assets.release_checks import STAGES, red_checks
+    from tendril_assets.assets.stale_models import stale_models
     from tendril_assets.assets.training import training_assets
 
     with warehouse.one_state("repeat the checks of models"):
         if found := _removals_against(warehouse, spec, settings):
             return found
+        for one in stale_models(warehouse, spec.collection):
+            if one.model in of_each:
+                stale[one.model] = f"{one.model} was {one.reason}: {_again(spec, one.model)}"
+        if stale.keys() >= of_each.keys():
+            return []
         inputs = model_inputs(warehouse, artifacts, spec, settings)
         recorded = set(warehouse.load(spec.collection, "trained_passages", ["model", "weights_sha256"]).iter_rows())
         red = red_checks(warehouse, artifacts, spec, (*STAGES, training_assets))
-    for name, against in of_each.items():
-        against += _model_against(settings.release / spec.collection / MODELS, spec, name, inputs, recorded)
+    for name in of_each.keys() - stale.keys():
+        of_each[name].extend(_model_against(settings.release / spec.collection / MODELS, spec, name, inputs, recorded))
     return [f"a check is red: {', '.join(breach.id for breach in red)}"] if red else []
+
+
+def _again(spec: CollectionSpec, name: str) -> str:
+    return f"materialise {spec.collection}/models/{name} again, then {spec.collection}/model_cards"
 
 
 def _model_against(
@@ -223,13 +250,11 @@ def _model_against(
     from tendril_assets.release.model_folder import differing
     from tendril_assets.release.weights import read_weights_folder
 
-    again = f"materialise {spec.collection}/models/{name} again, then {spec.collection}/model_cards"
+    again = _again(spec, name)
     trained = inputs.trained.filter(model=name)
     if trained.is_empty():
         return [f"{name} is not trained: materialise {spec.collection}/trained_models"]
     kept = trained.row(0, named=True)
-    if name in inputs.stale:
-        return [f"{name} was {inputs.stale[name]}: {again}"]
     if (name, kept["weights_sha256"]) not in recorded:
         return [
             f"nothing says which passages {name} was trained on, so nobody can tell whether any is removed since: {again}"

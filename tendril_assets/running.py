@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 from rich.console import Console, RenderableType
@@ -85,6 +85,15 @@ _INTERRUPTS = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _OWN_ERRORS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
 
 
+class _FailedCheck(NamedTuple):
+    """``told``: its line at the end of the run. ``blocks``: it is more than a warning."""
+
+    collection: str
+    check: str
+    blocks: bool
+    told: str
+
+
 class _Display(Progress):
     """Steps done of all; below them, while a step asks the gateway or trains, where that stands."""
 
@@ -115,7 +124,7 @@ class _Watcher:
         self._started: dict[str, float] = {}
         self._done = 0
         self.errors: list[str] = []
-        self.failed_checks: list[str] = []
+        self._failed_checks: list[_FailedCheck] = []
         self.stopped = False
         self._progress = _Display(
             SpinnerColumn(),
@@ -128,6 +137,10 @@ class _Watcher:
             refresh_per_second=REFRESHES_PER_S,
             disable=not console.is_terminal,
         )
+
+    @property
+    def failed_checks(self) -> list[str]:
+        return [check.told for check in self._failed_checks]
 
     @contextlib.contextmanager
     def following(self) -> Generator[None, None, None]:
@@ -193,13 +206,19 @@ class _Watcher:
             self.stopped = reason is not None and reason.value == "UNEXPECTED_TERMINATION"
         elif kind == "ASSET_CHECK_EVALUATION":
             evaluation = event.asset_check_evaluation_data
-            if not evaluation.passed:
+            collection, check = evaluation.asset_key.path[0], evaluation.check_name
+            if evaluation.passed:
+                # The same property, looked at again once later steps had made good what was wrong at first.
+                self._failed_checks = [
+                    failed for failed in self._failed_checks if failed.blocks or failed[:2] != (collection, check)
+                ]
+            else:
                 name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name}"
                 entries = evaluation.metadata.get("entries")
                 named = entries.value[:SHOWN] if entries and isinstance(entries.value, list) else []
-                self.failed_checks.append(
-                    f"{name} ({evaluation.severity.value})" + (f": {'; '.join(map(str, named))}" if named else "")
-                )
+                told = f"{name} ({evaluation.severity.value})" + (f": {'; '.join(map(str, named))}" if named else "")
+                blocks = evaluation.severity != dg.AssetCheckSeverity.WARN
+                self._failed_checks.append(_FailedCheck(collection, check, blocks, told))
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:

@@ -9,6 +9,7 @@ from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.release.folders import MODELS
 from tendril_assets.release.wording import certainty
+from tendril_assets.removal_state import removal_state
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 
@@ -102,6 +103,14 @@ def show_after(settings: Settings, job: str, collection: str, console: Console) 
         console.print(f"next: tendril run {collection}_training (models, measures, report and release), or tendril run")
     else:
         console.print("next: tendril status, or tendril ui (the asset graph in the browser)")
+    _show_removal_state(settings, collection, console)
+
+
+def _show_removal_state(settings: Settings, collection: str, console: Console) -> None:
+    """What a removal leaves to be done by hand; nothing where there is none."""
+    for line in removal_state(_warehouse(settings), collection).lines(collection_spec(collection, settings.profile)):
+        console.print("[yellow]after a removal[/] ", end="")
+        console.print(line, markup=False)
 
 
 def _show_drift(warehouse: Warehouse, collection: str, console: Console) -> None:

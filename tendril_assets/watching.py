@@ -25,6 +25,7 @@ from tendril_assets.defs import collection_spec
 from tendril_assets.errors import TendrilError
 from tendril_assets.judging.purposes import AREA_SUMMARY, HAND_OVERS
 from tendril_assets.progress_file import Every
+from tendril_assets.removal_state import RemovalState, removal_state
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.asking_progress import Standing, progress_folder, read_standings
 from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
@@ -60,7 +61,7 @@ class Status:
     """``tables``: rows by table. ``requests``: by purpose, how many the collection has and how many are open.
 
     ``unread``: what could not be read, with the reason; ``asked`` or ``tables`` is then None, as ``tables`` is where there
-    is no warehouse yet.
+    is no warehouse yet; ``removal`` (what a removal leaves to be done by hand) is None where ``tables`` is.
     """
 
     collection: str
@@ -71,6 +72,7 @@ class Status:
     requests: dict[str, tuple[int, int]] = field(default_factory=dict)
     tables: dict[str, int] | None = None
     unread: tuple[str, ...] = ()
+    removal: RemovalState | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; money as decimal text."""
@@ -92,6 +94,7 @@ def read_status(settings: Settings, collection: str) -> Status:
     )
     requests = {} if entries is None else _requests(settings, collection, entries, unread)
     tables = _of(lambda: _tables(settings, collection), unread)
+    removal = None if tables is None else _of(lambda: removal_state(_warehouse(settings), collection), unread)
     unread += unread_trainings(_models(settings, collection))
     return Status(
         collection,
@@ -102,6 +105,7 @@ def read_status(settings: Settings, collection: str) -> Status:
         requests,
         tables,
         tuple(unread),
+        removal,
     )
 
 
@@ -130,9 +134,13 @@ def _models(settings: Settings, collection: str) -> Path:
 def _tables(settings: Settings, collection: str) -> dict[str, int] | None:
     if not settings.warehouse.exists():
         return None
-    warehouse = Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot), wait_s=WAIT_S)
+    warehouse = _warehouse(settings)
     statement = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() WHERE schema_name = $s"
     return dict(warehouse.frame(collection, statement, "status", s=collection).iter_rows())
+
+
+def _warehouse(settings: Settings) -> Warehouse:
+    return Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot), wait_s=WAIT_S)
 
 
 def _entries(settings: Settings) -> pl.DataFrame:
@@ -195,6 +203,10 @@ def show_status(settings: Settings, collection: str, console: Console) -> None:
         console.print("ledger: none yet")
     for purpose, (n, n_open) in status.requests.items():
         console.print(f"{purpose} requests: {n:,}, of which open: {n_open:,}")
+    if status.removal is not None:
+        for line in status.removal.lines(collection_spec(collection, settings.profile)):
+            console.print("[yellow]after a removal[/] ", end="")
+            console.print(line, markup=False)
     for reason in status.unread:
         console.print("[yellow]not shown[/]: ", end="")
         console.print(reason, markup=False)

@@ -49,6 +49,7 @@ LAYERS = {
     "costing": 6,
     "costing_report": 6,
     "doctor": 6,
+    "removal_state": 6,
     "summary": 6,
     "watching": 6,
     "wide": 6,

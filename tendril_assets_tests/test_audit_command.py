@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from tendril_assets.audit.places import remedy
 from tendril_assets.cli import main
 from tendril_assets.cli_audit import _progress
 from tendril_assets_tests.audit.small_home import KEPT, make
@@ -123,10 +124,42 @@ def test_keys_of_rows_are_few_and_short(home: Path) -> None:
 def test_what_nobody_knows_is_told_with_the_verdict(home: Path, made: Path) -> None:
     shutil.copytree(made, home, dirs_exist_ok=True)
     done = run("999")
-    assert done.exit_code == 0
+    assert done.exit_code == 2
     assert done.output.startswith(
-        "Nothing is left of it.\n  999: no table names it: is it spelt as in the landing folder?"
+        "Nothing was found, and that proves nothing:\n  999: nobody knows this id: a misspelt one proves nothing\n"
     )
+
+
+def test_the_same_words_under_other_ids_are_pointed_at(home: Path, made: Path) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    line = "The same words may stand in other projects under other ids: tendril audit --text looks for them."
+    assert run("101/b.pdf").output.splitlines()[-1] == line
+    assert line not in run("--text", TEXT).output
+
+
+def test_rows_of_the_landing_folder_are_told_apart_from_ids(home: Path, made: Path) -> None:
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    lines = run("101/b.pdf").output.splitlines()
+    at = lines.index("rows of what the landing folder holds, which is yours")
+    assert lines[at + 1] == "  warehouse.duckdb: tenders.documents.project"
+
+
+@pytest.mark.parametrize(
+    ("place", "file", "where"),
+    [
+        ("warehouse", "warehouse.duckdb", "tenders.queries.text"),
+        ("snapshot", "snapshot.duckdb", "tenders.criteria.text"),
+        ("release", "release/tenders/1.0.0/queries/train.parquet", "text"),
+        ("release", "release/tenders/1.0.0/beir/queries.jsonl", "byte 7"),
+        ("hand_over", "artifacts/tenders/exchange/judge_requests.parquet", "query_text"),
+    ],
+)
+def test_the_text_of_a_query_is_corrected_in_the_catalog(place: str, file: str, where: str) -> None:
+    told = remedy(place, file, where)
+    assert told.startswith("correct the catalog in the landing folder, and the next tendril run lands it anew")
+    assert ("raise release.version" in told) == (place == "release")
+    # A passage beside it is not.
+    assert not remedy("hand_over", file, "passage_text").startswith("correct the catalog") or "queries" in file
 
 
 def test_the_remedy_of_what_is_listed_is_a_run(home: Path, made: Path) -> None:

@@ -244,6 +244,12 @@ def test_a_model_trained_on_removed_passages_is_refused_by_name(home: Path, serv
         "toy/model_cards not published model Maker/Toy-mini v1.0.0" in text
     )
     assert text.count("refused") == 1
+    # The erasing step took the hand-over files away: the removal is still the reason.
+    for path in exchange_files(toy.spec(), resources(home)[1]).values():
+        path.unlink()
+    text = run("--models", code=1)
+    assert (text.count("refused"), "refused mini was chosen by 8 passages removed since" in text) == (1, True)
+    change(home, trained_models=trained(home))
     # As an earlier version of this product kept it: then nobody could tell.
     change(home, trained_passages=TABLES["trained_passages"].empty())
     assert "refused nothing says which passages mini was trained on" in run("--models", code=1)
@@ -383,7 +389,33 @@ def test_a_hub_that_cannot_be_asked(home: Path, server: Server, monkeypatch) -> 
         assert "? unknown README.md" in text
     [told] = json.loads(result_of("--json", "--yes").stdout)
     assert (told["hub"], told["sent"]) == (None, None)
+    assert {f["what"] for f in told["files"]} == {"unknown"}
+    assert (told["is_published"], told["bytes_to_send"], told["tags_with_removed_passages"]) == (None, None, None)
     assert "401" in told["refused"][0]
+
+
+@pytest.mark.usefixtures("read_once")
+def test_without_an_organisation_there_is_no_address(home: Path, server: Server, monkeypatch) -> None:
+    spec = outgoing_toy.spec()
+    release = spec.release.model_copy(update={"organisation": None})
+    monkeypatch.setattr(cli_publish, "collection_spec", lambda *_: spec.model_copy(update={"release": release}))
+    [told] = json.loads(result_of("--json").stdout)
+    assert (told["url"], told["hub"], told["repository"]) == (None, None, "toy-train")
+    assert {f["what"] for f in told["files"]} == {"unknown"}
+    assert f"{server.url}/datasets" not in run(code=1)
+
+
+def test_a_withdrawn_version_is_refused_as_that_alone(home: Path, server: Server) -> None:
+    """With its tables moved on, as an erasing run leaves them."""
+    from tendril_assets.corpus.erasure import Removed
+    from tendril_assets.release.withdrawing import withdraw
+
+    gone = Removed(passages=frozenset({toy.passage(1, 1, 1)}), documents=frozenset(), groups=frozenset())
+    withdraw(home / "release" / "toy", gone, datetime(2026, 11, 30, 12))
+    text = run("--yes", code=1)
+    assert "refused it was withdrawn on 2026-11-30" in text
+    assert text.count("refused") == 1
+    assert server.repos == {}
 
 
 @pytest.mark.usefixtures("read_once")
@@ -424,6 +456,8 @@ def test_tags_of_withdrawn_versions(home: Path, server: Server) -> None:
     assert "main, which everybody gets who names no version, is still 1.0.0: until a later version is sent" in text
     assert "its commit stays in the history of main" in text
     assert "refused it was withdrawn on 2026-11-30" in text
+    # Not that its notice has no front matter, nor that its tag has what was published.
+    assert text.count("refused") == 1
     assert "kept; --delete-tags takes it off" in run("--yes", code=1)
     assert list(server.repo("Maker/toy-train").tags) == ["v1.0.0"]
     assert "tag v1.0.0 taken off Maker/toy-train" in run("--yes", "--delete-tags", code=1)

@@ -72,6 +72,39 @@ def test_progress_names_every_step_and_message(home: Path) -> None:
     assert "[ 3/3]" in text
 
 
+@pytest.mark.parametrize(
+    ("severity", "later", "told"),
+    [
+        (dg.AssetCheckSeverity.WARN, "toy", []),
+        (dg.AssetCheckSeverity.WARN, "other", ["toy/first: holds (WARN)"]),
+        (dg.AssetCheckSeverity.ERROR, "toy", ["toy/first: holds (ERROR)"]),
+    ],
+)
+def test_a_warning_that_a_later_step_made_good_is_not_told(
+    home: Path, severity: dg.AssetCheckSeverity, later: str, told: list[str]
+) -> None:
+    @dg.asset(key=["toy", "first"])
+    def first() -> None: ...
+
+    @dg.asset_check(asset=["toy", "first"], name="holds")
+    def at_first() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=False, severity=severity)
+
+    @dg.asset(key=[later, "second"], deps=[first])
+    def second() -> None: ...
+
+    @dg.asset_check(asset=[later, "second"], name="holds")
+    def afterwards() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=True)
+
+    loaded = dg.Definitions(
+        assets=[first, second],
+        asset_checks=[at_first, afterwards],
+        jobs=[dg.define_asset_job("all", selection=dg.AssetSelection.all())],
+    )
+    assert run_job(loaded, "all", Console(file=io.StringIO())).failed_checks == told
+
+
 @pytest.mark.parametrize(("step", "is_stopped"), [("models", True), ("runs", True), ("corpus", False)])
 def test_models_that_cannot_be_used_stop_a_run_before_its_first_step(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, is_stopped: bool

@@ -1,14 +1,17 @@
 """Every file below ``sql/``: says what it gives and reads, reads exactly that, plans on the declared tables, is used."""
 
 import ast
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from tendril_assets.assets.release import ROWS
+from tendril_assets.errors import WarehouseError
 from tendril_assets.release.figures import REPORT_FIGURES
 from tendril_assets.release.invariants import BREACH_QUERIES
 from tendril_assets.resources import sql
+from tendril_assets.resources.snapshot import write_snapshot
 from tendril_assets.resources.warehouse import create_statements
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.test_architecture import MODULES
@@ -53,6 +56,63 @@ def test_the_header_names_a_grain_and_declared_tables(name: str) -> None:
     assert inputs
     assert len(set(inputs)) == len(inputs)
     assert set(inputs) <= set(TABLES)
+
+
+@pytest.fixture(scope="module")
+def view_columns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str | None]]:
+    """View -> column -> comment, as a reader of the snapshot finds them."""
+    folder = tmp_path_factory.mktemp("snapshot")
+    with duckdb.connect(str(folder / "warehouse.duckdb")) as connection:
+        for table in TABLES.values():
+            for statement in create_statements("toy", table):
+                connection.execute(statement)
+    made = write_snapshot(folder / "warehouse.duckdb", folder / "snapshot.duckdb")
+    assert (made.stale, made.left_out_views) == ([], [])
+    with duckdb.connect(str(made.path), read_only=True) as connection:
+        rows = connection.execute(
+            "SELECT view_name, column_name, duckdb_columns.comment FROM duckdb_columns() JOIN duckdb_views() "
+            "ON view_name = table_name AND duckdb_views.schema_name = duckdb_columns.schema_name "
+            "WHERE duckdb_columns.schema_name = 'toy' ORDER BY view_name, column_index"
+        ).fetchall()
+    found: dict[str, dict[str, str | None]] = {}
+    for view, column, comment in rows:
+        found.setdefault(view, {})[column] = comment
+    return found
+
+
+@pytest.mark.parametrize("name", sql.names("views"))
+def test_the_snapshot_says_of_each_column_of_a_view_what_it_is(
+    view_columns: dict[str, dict[str, str | None]], name: str
+) -> None:
+    """The header has a line for each column, in the order of the columns, and for no other."""
+    found = view_columns[name.removeprefix("views/")]
+    assert None not in found.values(), [column for column, comment in found.items() if comment is None]
+    assert list(sql.columns(name).items()) == list(found.items())
+    # A line that is no description ends the block, so what stands below it would say nothing.
+    header = [line for line in sql.query(name).splitlines() if line.startswith("--")]
+    assert header[-len(found)].startswith(f"-- {next(iter(found))}: ")
+
+
+def test_lines_of_the_grain_describe_no_column_and_a_column_is_described_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "views").mkdir()
+    (tmp_path / "views" / "once.sql").write_text(
+        "-- Grain: one row per text, the\n-- first: the longest.\n-- Inputs: corpus.\n-- n: texts: all\nSELECT 1 AS n\n-- m: 2\n"
+    )
+    (tmp_path / "views" / "twice.sql").write_text(
+        "-- Grain: one row.\n-- Inputs: corpus.\n-- n: texts\n-- n: documents\nSELECT 1 AS n\n"
+    )
+    monkeypatch.setattr(sql, "folder", lambda: tmp_path)
+    sql.query.cache_clear()
+    try:
+        assert sql.columns("views/once") == {"n": "texts: all"}
+        assert sql.grain("views/once") == "one row per text, the first: the longest."
+        assert sql.inputs("views/once") == ("corpus",)
+        with pytest.raises(WarehouseError, match=r"sql/views/twice.sql: .* column n twice"):
+            sql.columns("views/twice")
+    finally:
+        sql.query.cache_clear()
 
 
 @pytest.mark.parametrize("name", NAMES)

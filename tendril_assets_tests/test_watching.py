@@ -27,6 +27,7 @@ from tendril_assets.resources.ledger import Ledger, LedgerEntry
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
+from tendril_assets_tests.test_removal_state import add_removal
 
 ANSWERS = {
     "k1": ("judge", ["answered"]),
@@ -163,6 +164,21 @@ def test_before_the_first_run_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert "no warehouse at" in text
     assert "ledger: none yet" in text
     assert list(tmp_path.iterdir()) == [], "it only looks"
+
+
+def test_what_a_removal_leaves_to_be_done_is_shown(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "after a removal" not in shown(settings)
+    add_removal(settings, DEFAULT_COLLECTION)
+    lines = [line for line in shown(settings).splitlines() if line.startswith("after a removal")]
+    assert [line.split(":")[0] for line in lines] == [
+        "after a removal version 0.0.1 was withdrawn on 2026-11-30, for it held removed passages",
+        "after a removal model most_embed_de was trained on 1 passage removed since 2026-11-30",
+    ]
+    watching.print_status(settings, DEFAULT_COLLECTION)
+    assert json.loads(capsys.readouterr().out)["removal"] == {
+        "withdrawn": {"0.0.1": {"day": "2026-11-30", "sandbox": False}},
+        "stale_models": {"most_embed_de": "trained on 1 passage removed since 2026-11-30"},
+    }
 
 
 def test_json_holds_the_same(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,13 @@
 -- Grain: one row per model whose kept weights were trained on passages that are removed since, or chosen by them. Empty
 -- once every such model is trained again.
 -- Inputs: trained_passages, erased_ids.
+-- model: fine-tuned model
+-- weights_sha256: SHA-256 of the kept weights
+-- passages: removed passages that the weights were trained on or chosen by
+-- trained_on: of them, those of its training part
+-- chosen_by: of them, those that chose between its states (validation)
+-- since: when the first of them was erased, UTC
+-- entries: entries of the removal list behind them, sorted
 WITH named AS (
     SELECT model, weights_sha256, part, passage_id, unnest([passage_id, document_id, group_id]) AS id
     FROM trained_passages

@@ -1,6 +1,10 @@
 -- Grain: one row per level and reason. Judged pairs of the training groups that are no positives, by why they cannot be
 -- negatives (training.pools names the reasons) or available, and how many of them an example in use holds.
 -- Inputs: qrels, splits, queries, leakage, passage_texts, training_examples.
+-- level: subset that is never averaged away: area_of_action or criterion
+-- reason: why the pair is no negative: partial, no_positive, leak or contradiction; or available
+-- pairs: judged pairs of the training groups, without the positives
+-- in_use: of them, those that a training example in use holds as a negative
 WITH judged AS (
     SELECT qrels.query_id, qrels.group_id, qrels.passage_id, qrels.score, queries.level, passage_texts.text_id
     FROM qrels

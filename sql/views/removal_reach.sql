@@ -2,6 +2,18 @@
 -- it would touch, asked before anything is removed. Column entry is what the removal list takes, in raw names; the id does
 -- as well. Releases are those it was published in, which copies and tags of them hold for good.
 -- Inputs: corpus, passages, judgments, qrels, training_examples, trained_passages, released_passages.
+-- kind: passage, document or project
+-- id: its id, as published
+-- entry: what the removal list takes, in raw names; empty where the passages are no longer in the warehouse
+-- group_id: keyed hash of its project
+-- document_id: keyed hash of its document; empty for a project
+-- passages: passages of the corpus it has
+-- judged_pairs: judged pairs of query and passage over them
+-- qrels: qrels over them
+-- positives: of the qrels, those of grade 1 or 2
+-- training_examples: examples in use that hold one of its passages, as positive or negative
+-- models: models trained on its passages or chosen by them, sorted
+-- releases: release versions that its passages were published in, sorted
 WITH places AS (
     SELECT passage_id, document_id, group_id FROM corpus
     UNION

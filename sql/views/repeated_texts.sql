@@ -1,6 +1,12 @@
 -- Grain: one row per text of the corpus that stands, equal or similar, in at least two groups, the most frequent first:
 -- groups that hold the text itself, groups that hold a similar one, and whether the test collection has either.
 -- Inputs: passage_texts, similar_texts.
+-- text_id: hash of the normalised text
+-- example: one passage of this text, the lowest id
+-- passages: passages of this text
+-- groups: groups that hold the text itself
+-- groups_with_similar: groups that hold it or a similar one
+-- in_test_collection: whether the test collection has the text or a similar one
 WITH pairs AS (
     SELECT text_id, other_id FROM similar_texts
     UNION ALL

@@ -2,6 +2,19 @@
 -- why, where the weights that were ranked were trained on passages removed since, or chosen by them, or where they are not
 -- the ones kept now. View stale_systems says the same per system, for every other table of measures.
 -- Inputs: system_scores, trained_models, trained_passages, erased_ids.
+-- system: ranked system
+-- level: subset, or all
+-- measure: measure, with its cutoff
+-- value: macro mean over groups
+-- low: lower end of the percentile interval, by default of 95 %; empty with one group
+-- high: upper end of it
+-- groups: groups in the mean
+-- queries: query and group pairs counted in
+-- excluded: query and group pairs left out, without a relevant passage
+-- excluded_groups: groups left out, for none of their judged queries has a relevant passage
+-- weights: what was ranked, as in ranked_systems
+-- test_hash: test collection, as in ranked_systems
+-- stale: why the figure no longer holds, in words; empty where it does
 WITH named AS (
     SELECT weights_sha256, passage_id, part, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
 ), gone AS (

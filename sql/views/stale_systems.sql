@@ -1,6 +1,9 @@
 -- Grain: one row per ranked system whose figures no longer hold, with why: in system_scores, comparisons, catalog_scores,
 -- catalog_comparisons and every other table of measures (join on system). Empty once it is trained and ranked again.
 -- Inputs: system_scores, trained_models, trained_passages, erased_ids.
+-- system: ranked system
+-- weights: what was ranked, as in ranked_systems
+-- stale: why its figures no longer hold, in words
 WITH named AS (
     SELECT weights_sha256, passage_id, part, unnest([passage_id, document_id, group_id]) AS id FROM trained_passages
 ), ranked AS (

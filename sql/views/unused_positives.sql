@@ -1,6 +1,15 @@
 -- Grain: one row per positive of a training group that is not trained on, the answer to why: the reason, the negatives
 -- found for it, and what held-out passage it repeats or which other positive has its text.
 -- Inputs: training_examples, leakage, passage_texts.
+-- query_id: query
+-- level: subset of the query
+-- group_id: training group
+-- positive_id: passage of grade 2
+-- reason: leak, repeat, too_few_negatives, balance or cap
+-- negatives_found: negatives found for it
+-- cause: of a leak the held-out passage it repeats most closely, of a repeat the positive that stands for it; else empty
+-- cause_set: of a leak the set of that passage, validation or test
+-- similarity: of a leak the Jaccard similarity to that passage; 1 where the normalised texts are equal
 WITH texts AS (
     SELECT passage_id, text_id FROM passage_texts WHERE source = 'corpus'
 ), repeated AS (

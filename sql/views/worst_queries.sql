@@ -1,6 +1,15 @@
 -- Grain: one row per system, query and group, the hardest first: nDCG@10 from the lowest, with the query's wording, its
 -- relevant passages and the rank of the first of them; no rank where none of them was ranked.
 -- Inputs: query_scores, test_queries, test_qrels, retrieval_runs.
+-- system: ranked system
+-- query_id: query, as published
+-- group_id: group the passages were ranked in
+-- level: subset of the query: area_of_action or criterion
+-- ndcg_at_10: nDCG@10 of the query in this group, 0 to 1
+-- relevant: relevant passages of the query in this group
+-- first_relevant_rank: rank of the first of them, 1 is best; empty where none was ranked
+-- catalog: catalog of the query
+-- text: wording of the query
 WITH found AS (
     SELECT runs.system, runs.query_id, runs.group_id, min(runs.rank) AS first_relevant_rank
     FROM retrieval_runs AS runs

@@ -24,6 +24,7 @@ from tendril_assets.corpus.erasure import Removed, erased_ids
 from tendril_assets.corpus.identifiers import KeyedHasher, nfc
 from tendril_assets.errors import ErasureIncomplete, TendrilError
 from tendril_assets.files import sweep_partials
+from tendril_assets.release.report_mark import mark_report
 from tendril_assets.release.withdrawing import withdraw
 from tendril_assets.release.wording import plural
 from tendril_assets.resources.artifacts import Artifacts
@@ -95,8 +96,17 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
         at = datetime.now(UTC).replace(tzinfo=None)
         former, hasher = stored(warehouse, collection, "erased_ids"), keyed_hasher(warehouse, collection)
         ids = to_be_erased(warehouse, collection, hasher, former, at)
-        fresh = len(set(ids["id"]) - done_before(warehouse, collection, former))
+        to_do = ids.filter(~pl.col("id").is_in(sorted(done_before(warehouse, collection, former))))
+        fresh, struck = to_do.height, no_longer_erased(former, ids)
+        if struck:
+            context.log.warning(
+                f"struck off the removal list, so no longer erased: {', '.join(struck[:SHOWN])}"
+                f"{f' and {len(struck) - SHOWN:,} more' if len(struck) > SHOWN else ''}. "
+                "What the landing folder still holds of them comes back"
+            )
         if fresh:
+            # Of an erasure that was cut off, this is the time it began: the record of one erasure is one time.
+            at = max(to_do["since"])
             # First of all: a passage that only request_passages ties to its document is not found a second time.
             warehouse.replace(collection, {"erased_ids": ids}, "note what is to be erased")
             removed = Removed.of(ids.select("kind", "id").iter_rows())
@@ -107,7 +117,12 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
         for one in stale:
             context.log.warning(f"model {one.model} was {one.reason}: train it again")
         metadata = {
-            "erased_ids": {"by_kind": counts(ids, "kind"), "new": fresh, **stale_metadata(stale)},
+            "erased_ids": {
+                "by_kind": counts(ids, "kind"),
+                "new": fresh,
+                **_struck_metadata(struck),
+                **stale_metadata(stale),
+            },
             "erasures": {"in_this_run": counts(history.filter(pl.col("erased_at") == at), "place")},
         }
         yield from store(context, warehouse, spec, {"erased_ids": ids, "erasures": history}, metadata)
@@ -158,6 +173,15 @@ def to_be_erased(
             if ("passage", passage) not in found:
                 found["passage", passage] = found.get(("document", document)) or found["project", group]
     return _IDS.frame([(kind, i, entry, since.get((kind, i), at)) for (kind, i), entry in sorted(found.items())])
+
+
+def no_longer_erased(former: pl.DataFrame, ids: pl.DataFrame) -> list[str]:
+    """Sorted ids of ``former`` that are not among ``ids``, both rows of ``erased_ids``: their entry left the list."""
+    return sorted(set(former["id"]) - set(ids["id"]))
+
+
+def _struck_metadata(struck: list[str]) -> dict[str, list[str] | int]:
+    return {"no_longer_erased": len(struck), "no_longer_erased_ids": struck[:SHOWN]} if struck else {}
 
 
 def done_before(warehouse: Warehouse, collection: str, former: pl.DataFrame) -> frozenset[str]:
@@ -225,6 +249,10 @@ def erase_all(work: Work) -> None:
             Erased("warehouse", name, n) for name, n in take_out_rows(warehouse, collection, ids, groups, leave).items()
         ]
 
+    def report() -> Iterable[Erased]:
+        mark_report(Settings.from_env().reports / f"{collection}.html", work.at)
+        return []
+
     def partials() -> Iterable[Erased]:
         settings = Settings.from_env()
         swept = sum(sweep_partials(folder) for folder in (settings.artifacts, settings.reports))
@@ -245,15 +273,11 @@ def erase_all(work: Work) -> None:
         _warn_of(work, "snapshot", made.former)
         return [Erased("snapshot", "file", 1)]
 
-    for part in (rows, files_and_replies, releases, finding_rows, partials, database, copy):
-        done: list[Erased] = []
+    for part in (rows, files_and_replies, releases, finding_rows, report, partials, database, copy):
         try:
-            try:
-                for one in part():
-                    work.log.info(f"erased in {one.place}: {one.name}, {one.items:,}")
-                    done.append(one)
-            finally:
-                note_erased(warehouse, collection, work.at, done)
+            for one in part():
+                work.log.info(f"erased in {one.place}: {one.name}, {one.items:,}")
+                note_erased(warehouse, collection, work.at, [one])
         except _FAILURES as error:
             failed.append(f"{part.__name__.replace('_', ' ')}: {error}")
     if failed:

@@ -1,5 +1,6 @@
 """Landing: one step reads and checks every file of a collection and replaces all landing tables together."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import polars as pl
 from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.keys import refuse_other_secret
 from tendril_assets.assets.simap import PUBLICATIONS
+from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.removals import Removals
+from tendril_assets.resources.removed_landing import REMOVED_DOCUMENTS, without_removed_projects
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
@@ -30,6 +34,7 @@ def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
         folder = Settings.from_env().landing / spec.collection
         frames = read(folder, spec)
         context.log.info(f"read {folder}: {', '.join(f'{n} {f.height:,}' for n, f in frames.items())}")
+        frames = keep_little_of_removed(warehouse, spec.collection, frames)
         metadata = {"projects": {"landing": dg.MetadataValue.path(str(folder))}}
         yield from store(context, warehouse, spec, frames, metadata)
 
@@ -49,3 +54,22 @@ def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
         )
 
     return Stage([land], [every_project_has_documents])
+
+
+def keep_little_of_removed(
+    warehouse: Warehouse, collection: str, frames: dict[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """``frames`` with no more of removed projects than says that they are landed and removed.
+
+    Which documents an entry names by its published id only the secret tells: their places are noted for the snapshot,
+    which has no secret.
+    """
+    removals = Removals.of(frames["removals"].select("kind", "id").iter_rows())
+    hasher = KeyedHasher(Settings.from_env().hash_key)
+    documents = frames["documents"].select("project", "document").iter_rows() if removals.documents else ()
+    gone = sorted([p, d] for p, d in documents if removals.has_document(p, d, hasher.document(p, d)))
+    known, now = warehouse.meta_get(collection, REMOVED_DOCUMENTS), json.dumps(gone, ensure_ascii=False)
+    if known != now and (gone or known is not None):
+        warehouse.meta_set(collection, REMOVED_DOCUMENTS, now)
+    landed = frames["projects"]["project"] if removals.projects else ()
+    return without_removed_projects(frames, [p for p in landed if removals.has_project(p, hasher.group(p))])

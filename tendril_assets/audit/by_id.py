@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.assets.keys import HASH_KEY_FINGERPRINT
-from tendril_assets.audit.known import Fact, Known, Tables, known, named_rows
+from tendril_assets.audit.known import LOOK_OUT, Fact, Known, Tables, known, named_rows
 from tendril_assets.audit.matching import Matcher
 from tendril_assets.audit.needles import Needle
-from tendril_assets.audit.places import DAGSTER, SOURCE, TRAINED, Folders, table_of
+from tendril_assets.audit.places import DAGSTER, LISTING, SOURCE, TRAINED, Folders, table_of
 from tendril_assets.audit.searching import RECORD, Finding, OnProgress, Result, Search, Unread
 from tendril_assets.audit.values import opened
 from tendril_assets.corpus.identifiers import KeyedHasher, require_fingerprint
@@ -23,6 +23,8 @@ from tendril_assets.settings import Settings
 
 # Place of what is not read because nobody knows what to look for.
 IDS = "ids"
+NOBODY_KNOWS = "nobody knows this id: a misspelt one proves nothing"
+OTHER_PROJECTS = "The same words may stand in other projects under other ids: tendril audit --text looks for them."
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ def audit_ids(
         result = search.run()
     else:
         result = Result([], [], [], [])
+    _tell_what_proves_nothing(subjects, result, folders, wait_s, unread)
     findings = [*(_as_record(finding) for finding in result.findings), *found]
     return IdAudit(subjects, Result(sorted(findings), sorted([*unread, *result.unread]), result.searched, result.notes))
 
@@ -75,6 +78,7 @@ def _subjects(
 ) -> list[Known]:
     """What is known of each; rows that have its raw names are added to ``found``."""
     path = settings.warehouse
+    subjects: list[Known] = []
     try:
         if not path.exists():
             raise WarehouseError("there is no warehouse yet")
@@ -90,11 +94,51 @@ def _subjects(
                 for table, n in named_rows(subject, tables):
                     where = f"{collection}.{table}.project"
                     found.append(_as_record(Finding("warehouse", str(path), where, "id", n)))
-        return subjects
     except WarehouseError as error:
         unread.append(Unread("warehouse", str(settings.warehouse), f"what is known of the ids was not read: {error}"))
         # Published ids can be looked for in files all the same.
         return [Known(one, "unknown", collection, ids={one}, facts=[Fact("tables", "not read")]) for one in ids]
+    found += _listed_in_snapshot(subjects, settings, collection, wait_s, unread)
+    return subjects
+
+
+def _listed_in_snapshot(
+    subjects: list[Known], settings: Settings, collection: str, wait_s: float, unread: list[Unread]
+) -> list[Finding]:
+    """Rows of the analysts' copy that list what the landing folder holds."""
+    path, found = settings.snapshot, list[Finding]()
+    if not path.is_file():
+        return found
+    try:
+        with opened(path, None, wait_s) as connection:
+            tables = Tables(connection, collection)
+            for subject in subjects:
+                for table, n in named_rows(subject, tables):
+                    if table in LISTING:
+                        where = f"{collection}.{table}.project"
+                        found.append(_as_record(Finding("snapshot", str(path), where, "id", n)))
+    except WarehouseError as error:
+        unread.append(Unread("snapshot", str(path), f"what it lists of the landing folder was not read: {error}"))
+    return found
+
+
+def _tell_what_proves_nothing(
+    subjects: list[Known], result: Result, folders: Folders, wait_s: float, unread: list[Unread]
+) -> None:
+    """Ids that no table, list or file has, and entries of the removal list that hit nothing: no trace of such a one is no
+    sign that anything was erased."""
+    for subject in subjects:
+        unread += [Unread(IDS, subject.id, reason) for reason in subject.missed]
+        if subject.is_in_tables or subject.is_named_by_list or subject.unknown:
+            continue
+        # Which of several ids a file holds is told by a search for the one alone.
+        of_it = result
+        if result.findings and len(subjects) > 1:
+            matcher = Matcher(Needle.of_ids(subject.ids))
+            of_it = Search(folders, matcher, wait_s=wait_s, workers=1, for_text=False).run()
+        if not of_it.findings:
+            subject.facts = [fact for fact in subject.facts if fact.topic != LOOK_OUT]
+            unread.append(Unread(IDS, subject.id, NOBODY_KNOWS))
 
 
 def _hasher(settings: Settings, tables: Tables) -> KeyedHasher | str:
@@ -118,6 +162,7 @@ def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: 
     for subject in subjects:
         for row in listed.filter(pl.col("id").is_in(sorted(subject.names))).iter_rows(named=True):
             subject.is_listed = True
+            subject.is_named_by_list |= row["id"] in subject.own_names
             told = f"{row['kind']} {row['id']}, {row['date']}: {row['reason']}"
             if Fact("removal list", told) not in subject.facts:
                 subject.tell("removals.csv", f"{told} (not landed yet)")

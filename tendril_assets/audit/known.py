@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from tendril_assets.corpus.identifiers import KeyedHasher, nfc
+from tendril_assets.corpus.removal_effects import NO_MATCH
 from tendril_assets.corpus.removals import PUBLISHED
 from tendril_assets.release.wording import plural
 from tendril_assets.resources.sql import identifier
@@ -38,7 +39,9 @@ class Known:
     """``ids``: the published ids that are looked for everywhere; ``raw`` (project, document or None): names of what landed;
     ``above``: raw names of what a passage belongs to; ``keys``: requests that asked about nothing but these passages;
     ``shared``: those that asked about others too; ``is_listed``: the removal list names it, or what it belongs to;
-    ``unknown``: why nothing can be looked for, or not all of it."""
+    ``unknown``: why nothing can be looked for, or not all of it; ``missed``: entries that name it and hit nothing, each with
+    what is to be done; ``is_in_tables``: whether any row names it;
+    ``is_named_by_list``: whether the removal list names it itself."""
 
     id: str
     kind: str
@@ -50,13 +53,21 @@ class Known:
     shared: set[str] = field(default_factory=set)
     is_listed: bool = False
     unknown: str | None = None
+    missed: list[str] = field(default_factory=list)
+    is_in_tables: bool = True
+    is_named_by_list: bool = False
     facts: list[Fact] = field(default_factory=list)
+
+    @property
+    def own_names(self) -> set[str]:
+        """What an entry of the removal list may call it."""
+        raw = {project if document is None else f"{project}/{document}" for project, document in self.raw}
+        return {self.id, *self.ids, *raw}
 
     @property
     def names(self) -> set[str]:
         """What an entry of the removal list may call it, or what it belongs to."""
-        below = {project if document is None else f"{project}/{document}" for project, document in self.raw}
-        return {self.id, *self.ids, *self.above, *below, *(project for project, _ in self.raw)}
+        return {*self.own_names, *self.above, *(project for project, _ in self.raw)}
 
     def tell(self, topic: str, text: str) -> None:
         self.facts.append(Fact(topic, text))
@@ -107,7 +118,9 @@ def known(raw_id: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
     _requests(it, tables)
     _models(it, tables)
     _releases(it, tables)
-    if it.kind in ("project", "document", "passage") and not named_rows(it, tables) and not _is_anywhere(it, tables):
+    if it.kind in ("project", "document", "passage"):
+        it.is_in_tables = bool(named_rows(it, tables)) or _is_anywhere(it, tables)
+    if not it.is_in_tables:
         it.tell(LOOK_OUT, "no table names it: is it spelt as in the landing folder?")
     return it
 
@@ -142,7 +155,7 @@ def _identified(text: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
     it = Known(text, "unknown", tables.collection)
     if published := PUBLISHED.fullmatch(text):
         it.kind, it.ids = _KINDS[published[1]], {text}
-        _name_published(it, tables)
+        _name_published(it, tables, hasher)
     elif tables.rows("projects", "project", "project = $id", id=text):
         it.kind, it.raw = "project", {(text, None)}
     elif found := tables.rows("documents", "project, document", "project || '/' || document = $id", id=text):
@@ -174,13 +187,19 @@ def _landed_documents(project: str, tables: Tables) -> list[tuple[str, str]]:
     return tables.rows("documents", "project, document", "project = $p", p=project)
 
 
-def _name_published(it: Known, tables: Tables) -> None:
+def _name_published(it: Known, tables: Tables, hasher: KeyedHasher | str) -> None:
     own = {"id": it.id}
     if it.kind == "project":
         for table in ("project_status", "sampled_projects"):
             it.raw |= {(row[0], None) for row in tables.rows(table, "project", "group_id = $id", **own)}
     elif it.kind == "document":
         it.raw |= set(tables.rows("sampled_documents", "project, document", "document_id = $id", **own))
+        if not it.raw and not isinstance(hasher, str):
+            # A removed one is not sampled any more, but may still be landed.
+            landed = tables.rows("documents", "project, document", "true")
+            it.raw |= {
+                (project, document) for project, document in landed if hasher.document(project, document) == it.id
+            }
     else:
         for table in ("passages", "removed_passages"):
             for project, document, page in tables.rows(table, "project, document, page", "passage_id = $id", **own):
@@ -271,14 +290,25 @@ def _removal(it: Known, tables: Tables) -> None:
     for kind, entry, reason, date in entries:
         it.tell("removal list", f"{kind} {entry}, {date}: {reason}")
     it.is_listed = bool(entries)
+    it.is_named_by_list = any(entry in it.own_names for _, entry, *_ in entries)
     if not entries:
         it.tell("removal list", "no entry names it")
-    for kind, entry, state, projects, documents, passages in tables.rows(
-        "removal_effects", "kind, id, state, projects, documents, passages", "id IN (SELECT unnest($names))", **asked
+    missed = set[str]()
+    what = "kind, id, state, projects, documents, passages, suggestion"
+    for kind, entry, state, projects, documents, passages, suggestion in tables.rows(
+        "removal_effects", what, "id IN (SELECT unnest($names))", **asked
     ):
+        if state == NO_MATCH:
+            missed.add(entry)
+            nearest = f" Did you mean {suggestion}?" if suggestion else ""
+            it.missed.append(f"this entry hit nothing: {kind} {entry} of the removal list.{nearest}")
+            it.tell("effect", it.missed[-1])
+            continue
         hit = f"{plural(projects, 'project')}, {plural(documents, 'document')}, {plural(passages, 'passage')}"
         it.tell("effect", f"{kind} {entry}: {state}, took out {hit}")
-    erased = tables.rows("erased_ids", "kind, id, since", "id IN (SELECT unnest($ids))", ids=sorted(it.ids))
+    # The id of an entry that hit nothing is on that list too: nothing was ever erased for it.
+    where = "id IN (SELECT unnest($ids)) AND entry NOT IN (SELECT unnest($missed::VARCHAR[]))"
+    erased = tables.rows("erased_ids", "kind, id, since", where, ids=sorted(it.ids), missed=sorted(missed))
     if erased:
         kinds = Counter(kind for kind, *_ in erased)
         counted = ", ".join(plural(kinds[kind], kind) for kind in _KINDS.values() if kinds[kind])
@@ -289,7 +319,7 @@ def _removal(it: Known, tables: Tables) -> None:
             places = tables.rows("erasures", what, "erased_at = $run", run=run)
             told = ", ".join(f"{place} {items:,}" for place, items in places)
             it.tell("erasing run", f"{run:%Y-%m-%d %H:%M} UTC, all that it erased: {told or 'nothing'}")
-    elif entries:
+    elif any(entry not in missed for _, entry, *_ in entries):
         it.tell("erased", "nothing yet: an entry takes effect in the next tendril run")
 
 

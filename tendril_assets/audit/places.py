@@ -33,6 +33,11 @@ _LANDED = "the landing folder holds it: correct the file there, and the next ten
 _BYTES = "goes with its rows: a run that erases writes the file anew"
 _LANDED_FILES = ("test_", "run_", "calibration_", "summary_")
 _LANDED_TABLES = {table.name for table in LANDING}
+# Landing tables that name projects and documents, whatever becomes of these.
+LISTING = ("projects", "documents", "evidence", "delivered_passages")
+# Queries are worded from the catalog, wherever a copy of one stands.
+_CATALOG = "correct the catalog in the landing folder, and the next tendril run lands it anew"
+_CATALOG_TABLES = ("areas", "criteria", "area_summaries", "queries", "project_queries")
 
 
 def table_of(place: str, where: str) -> str | None:
@@ -43,13 +48,19 @@ def table_of(place: str, where: str) -> str | None:
 
 def remedy(place: str, file: str, where: str, erase: str = LIST_IT) -> str:
     """What takes a text out of one place; ``where`` is a table and column in a database, ``erase`` what makes a run do it."""
-    table = table_of(place, where)
+    table, path = table_of(place, where), Path(file)
+    if table in _CATALOG_TABLES:
+        return _CATALOG
     if table in _LANDED_TABLES:
         return _LANDED
+    if place == "release" and (path.parent.name == "queries" or path.name.startswith("queries.")):
+        return f"{_CATALOG}; then raise release.version, for a version without it"
     if table is None and place in ("warehouse", "snapshot"):
         return _BYTES
-    if place == "hand_over" and Path(file).name.startswith(_LANDED_FILES):
+    if place == "hand_over" and path.name.startswith(_LANDED_FILES):
         return _LANDED
+    if place == "hand_over" and (path.name.startswith("queries.") or where.startswith("query")):
+        return _CATALOG
     return _REMEDIES.get(place, erase + _MORE.get(place, ""))
 
 

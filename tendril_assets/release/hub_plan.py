@@ -176,7 +176,8 @@ def _contradictions(
     if is_published:
         return []
     found = []
-    if known.tagged is not None:
+    # Of a withdrawn version the tag holds what was published, so it differs; the folder's own reason says what to do.
+    if known.tagged is not None and not outgoing.is_withdrawn:
         others = differing(known.tagged, outgoing)
         found.append(
             f"{outgoing.repo} has a tag {outgoing.tag} with other content ({plural(len(others), 'file')} other, {others[0]} for "
@@ -184,7 +185,7 @@ def _contradictions(
         )
     versions = [m[1] for tag in known.tags if (m := _VERSION_TAG.fullmatch(tag))]
     higher = [v for v in versions if version_key(v) > version_key(outgoing.version)]
-    if higher and known.tagged is None:
+    if higher and known.tagged is None and not outgoing.is_withdrawn:
         highest = version_tag(max(higher, key=version_key))
         found.append(
             f"{outgoing.repo} already has {highest}: {outgoing.tag} would set it back. Raise release.version above it"

@@ -41,7 +41,8 @@ class Outgoing(NamedTuple):
     """A folder for one repository. ``gate``: how access is granted where the repository has no gate yet; None: it
     needs none.
 
-    ``reasons``: why it must not be sent, each with what to do; none where it may.
+    ``reasons``: why it must not be sent, each with what to do; none where it may. ``is_withdrawn``: the version was
+    withdrawn, so that its folder is other than what was published.
     """
 
     kind: Kind
@@ -51,6 +52,7 @@ class Outgoing(NamedTuple):
     gate: Gate | None
     files: tuple[LocalFile, ...]
     reasons: tuple[str, ...]
+    is_withdrawn: bool = False
 
     @property
     def tag(self) -> str:
@@ -89,10 +91,14 @@ def dataset(root: Path, spec: CollectionSpec) -> Outgoing:
     release = spec.release
     folder = root / release.version
     files, reasons = _read_folder(folder, f"materialise {spec.collection}/releases")
+    is_withdrawn = bool(files) and _is_withdrawn(folder)
     if files:
-        reasons += [*_manifest(folder, spec, files), *_data_licence(folder, spec)]
+        reasons += _manifest(folder, spec, files)
+        # A withdrawn version's card is a notice without front matter, on purpose.
+        reasons += [] if is_withdrawn else _data_licence(folder, spec)
     reasons += _owner(spec)
-    return Outgoing("dataset", release.hub_id(release.name), folder, release.version, "auto", files, tuple(reasons))
+    repo = release.hub_id(release.name)
+    return Outgoing("dataset", repo, folder, release.version, "auto", files, tuple(reasons), is_withdrawn)
 
 
 def model(root: Path, spec: CollectionSpec, name: str) -> Outgoing:
@@ -164,6 +170,13 @@ def _manifest(folder: Path, spec: CollectionSpec, files: Iterable[LocalFile]) ->
             f"files were changed, added or taken away after it was written ({_shown(damaged)}): put them back, or take the "
             f"folder away and materialise {spec.collection}/releases"
         )
+
+
+def _is_withdrawn(folder: Path) -> bool:
+    try:
+        return withdrawal(folder, read_manifest(folder)) is not None
+    except (ExportInvariantError, KeyError, TypeError, ValueError):
+        return False  # as the reason of an unreadable manifest says
 
 
 def _data_licence(folder: Path, spec: CollectionSpec) -> Iterator[str]:

@@ -7,6 +7,7 @@ import duckdb
 
 from tendril_assets.files import put_in_place
 from tendril_assets.resources import sql
+from tendril_assets.resources.removed_landing import condition_of_kept
 from tendril_assets.resources.rewriting import discard, replace_erasing, sweep
 from tendril_assets.resources.same_table import stale_tables
 from tendril_assets.tables import TABLES
@@ -61,7 +62,9 @@ def _fill(partial: Path, database: Path, temporary: Path) -> tuple[list[tuple[st
         left_out_views = []
         for schema, name in present:
             if name in TABLES and (schema, name) not in stale:
-                _copy_table(connection, schema, name)
+                readable = {n for s, n in present if s == schema and (s, n) not in stale}
+                kept = condition_of_kept(schema, name, readable, has_meta=("main", "meta") in present)
+                _copy_table(connection, schema, name, kept)
         for schema in sorted({schema for schema, name in present if name in TABLES}):
             tables = {name for s, name in present if s == schema}
             left_out_views += _create_views(connection, schema, tables, {name for s, name in stale if s == schema})
@@ -72,19 +75,21 @@ def _fill(partial: Path, database: Path, temporary: Path) -> tuple[list[tuple[st
     return stale, left_out_views
 
 
-def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> None:
+def _copy_table(connection: duckdb.DuckDBPyConnection, schema: str, name: str, kept: str) -> None:
+    """Copy public columns of the rows that the condition ``kept`` holds of."""
     public = [c for c in TABLES[name].columns if not c.private]
     full = f"{sql.identifier(schema)}.{sql.identifier(name)}"
     columns = ", ".join(sql.identifier(c.name) for c in public)
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.identifier(schema)}")
-    connection.execute(f"CREATE TABLE {full} AS SELECT {columns} FROM warehouse.{full}")
+    connection.execute(f"CREATE TABLE {full} AS SELECT {columns} FROM warehouse.{full} WHERE {kept}")
     connection.execute(f"COMMENT ON TABLE {full} IS {sql.text(TABLES[name].comment)}")
     for column in public:
         connection.execute(f"COMMENT ON COLUMN {full}.{sql.identifier(column.name)} IS {sql.text(column.comment)}")
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: set[str], stale: set[str]) -> list[str]:
-    """Views of ``sql/views`` whose inputs, named in their header, are all there; their grain becomes the comment.
+    """Views of ``sql/views`` whose inputs, named in their header, are all there; the grain becomes the
+    view's comment, and what the header says of a column the column's.
 
     Returns ``<schema>.<view>`` of those that would be there if none of ``tables`` were stale.
     """
@@ -96,6 +101,9 @@ def _create_views(connection: duckdb.DuckDBPyConnection, schema: str, tables: se
         if inputs <= tables - stale:
             connection.execute(f"CREATE VIEW {sql.identifier(view)} AS {text}")
             connection.execute(f"COMMENT ON VIEW {sql.identifier(view)} IS {sql.text(sql.grain(name))}")
+            for column, comment in sql.columns(name).items():
+                at = f"{sql.identifier(view)}.{sql.identifier(column)}"
+                connection.execute(f"COMMENT ON COLUMN {at} IS {sql.text(comment)}")
         elif inputs <= tables:
             left_out.append(f"{schema}.{view}")
     connection.execute("USE main")

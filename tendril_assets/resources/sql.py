@@ -59,6 +59,25 @@ def grain(name: str) -> str:
     return found.group(1).strip() if found else ""
 
 
+def columns(name: str) -> dict[str, str]:
+    """Column -> what it is, with its unit, from the lines ``-- column: ...`` that end the header, below its inputs.
+
+    Raises:
+        WarehouseError: the header names a column twice.
+    """
+    found: dict[str, str] = {}
+    _, _, below = query(name).partition("\n-- Inputs: ")
+    for line in below.splitlines()[1:]:
+        described = re.fullmatch(r"-- ([a-z][a-z0-9_]*): (.+)", line)
+        if described is None:
+            break
+        column, comment = described.groups()
+        if column in found:
+            raise WarehouseError(f"sql/{name}.sql: its header names the column {column} twice")
+        found[column] = comment.strip()
+    return found
+
+
 def names(stage: str) -> tuple[str, ...]:
     """All names below one stage folder, sorted."""
     return tuple(sorted(f"{stage}/{path.stem}" for path in (folder() / stage).glob("*.sql")))

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.resources.artifacts import Artifacts
+from tendril_assets.resources.erasing import Erased
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.assets.toy_judging import spec
@@ -129,6 +130,22 @@ def test_what_is_new_on_the_list_is_erased_once(step: Step) -> None:
     assert found.metadata["entries"].value == ["qrels.passage_id: 1 row"]
 
 
+def test_a_report_made_before_an_erasure_is_marked(step: Step) -> None:
+    report = step.root / "reports" / "toy.html"
+    report.parent.mkdir()
+    report.write_text("<header><h1>", encoding="utf-8")
+    assert step.run()[0]
+    assert report.read_text(encoding="utf-8") == "<header><h1>", "nothing is removed"
+    step.remove(("project", "one"))
+    assert step.run()[0]
+    marked = report.read_text(encoding="utf-8")
+    assert "Made before a removal of 20" in marked
+    # The next report stands as it is: nothing new is removed.
+    report.write_text("<header><h1>", encoding="utf-8")
+    assert step.run()[0]
+    assert report.read_text(encoding="utf-8") == "<header><h1>"
+
+
 def test_an_entry_taken_off_the_list_is_forgotten_and_costs_no_rewrite(step: Step) -> None:
     step.remove(("project", "one"), ("project", "three"))
     step.run()
@@ -195,3 +212,40 @@ def test_ids_in_the_landed_test_collection_are_a_warning(step: Step) -> None:
         in found.metadata["entries"].value[0]
     )
     assert step.warehouse.load("toy", "group_scores").height == 1
+
+
+def test_an_erasure_that_was_cut_off_goes_on_under_the_time_it_began(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step.remove(("project", "one"))
+
+    noted: list[tuple[str, str, int]] = []
+
+    def texts(*_: object, **__: object) -> Iterator[Erased]:
+        yield Erased("cache", "pages", 3)
+        noted.extend(step.warehouse.load("toy", "erasures").select("place", "name", "items").rows())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tendril_assets.assets.erasure.erase_texts", texts)
+        assert not step.run()[0]
+    assert ("cache", "pages", 3) in noted, "each is noted at once, not at the end of its part"
+    assert step.run()[0]
+    told = step.warehouse.load("toy", "erasures")
+    assert told["erased_at"].unique().to_list() == step.warehouse.load("toy", "erased_ids")["since"].unique().to_list()
+    items = {(place, name): n for _, place, name, n in told.iter_rows()}
+    assert items["cache", "pages"] == 3
+    assert items["warehouse", "qrels"] == 1
+    # The next entry is an erasure of its own.
+    step.remove(("project", "one"), ("project", "three"))
+    assert step.run()[0]
+    assert step.warehouse.load("toy", "erasures")["erased_at"].n_unique() == 2
+
+
+def test_what_is_struck_off_the_list_is_told(step: Step) -> None:
+    step.remove(("project", "one"), ("project", "three"))
+    assert "struck off" not in "\n".join(step.run()[2])
+    step.remove(("project", "three"))
+    told = "\n".join(step.run()[2])
+    assert f"struck off the removal list, so no longer erased: {GROUP}, p-one. What the landing folder still" in told
+    assert "struck off" not in "\n".join(step.run()[2])

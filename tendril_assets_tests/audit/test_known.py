@@ -1,16 +1,19 @@
 """What is known of each kind of id, in a data folder made by hand."""
 
+import datetime as dt
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from tendril_assets.audit.by_id import IdAudit, audit_ids
+from tendril_assets.audit.by_id import NOBODY_KNOWS, IdAudit, audit_ids
 from tendril_assets.audit.known import Known
 from tendril_assets.errors import AuditError
 from tendril_assets.resources.lock import exclusive
+from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
+from tendril_assets.tables import TABLES
 from tendril_assets_tests.audit.small_home import (
     COLLECTION,
     DOCUMENT,
@@ -161,8 +164,57 @@ def test_an_entry_that_no_run_has_landed_yet(settings: Settings) -> None:
 @pytest.mark.parametrize("name", ["999", "999/x.pdf", HASHER.group("999")])
 def test_what_never_was_here(settings: Settings, name: str) -> None:
     found = audit(settings, name)
-    assert (left(found), found.exit_code) == ({}, 0)
+    assert (left(found), found.exit_code) == ({}, 2)
+    assert found.result.unread == [("ids", name, NOBODY_KNOWS)]
+    # One that is known beside it, with files that hold its id, makes it no better known.
+    assert ("ids", name, NOBODY_KNOWS) in audit(settings, name, "101/b.pdf").result.unread
+
+
+def test_what_only_a_file_or_the_landing_folder_s_list_knows_is_known(settings: Settings) -> None:
+    (settings.home / "x.txt").write_text(HASHER.group("999"))
+    found = audit(settings, "999", "998")
+    assert [(u.file, u.reason) for u in found.result.unread] == [("998", NOBODY_KNOWS)]
     assert len(facts(found.subjects[0], "look out")) == 1
+    with (settings.landing / COLLECTION / "removals.csv").open("a") as stream:
+        stream.write("project,997,again,2026-03-06\n")
+    found = audit(settings, "997")
+    assert (found.exit_code, found.result.unread) == (0, [])
+    # A misspelt document of a listed project is not on the list.
+    assert audit(settings, "997/x.pdf").exit_code == 2
+
+
+def test_an_entry_that_hit_nothing_proves_nothing(settings: Settings) -> None:
+    warehouse = Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot))
+    at = dt.datetime(2026, 3, 4)
+    rows = {
+        "removals": [("project", "1O1", "on request", at.date()), ("project", "zzz", "on request", at.date())],
+        "removal_effects": [
+            ("project", "1O1", "no_match", 0, 0, 0, "101"),
+            ("project", "zzz", "no_match", 0, 0, 0, None),
+        ],
+        # As the erasing step lists what entries name, whether they hit or not.
+        "erased_ids": [("project", HASHER.group(name), name, at) for name in ("1O1", "zzz")],
+    }
+    warehouse.replace(COLLECTION, {name: TABLES[name].frame(values) for name, values in rows.items()}, "test")
+    found = audit(settings, "1O1", "zzz")
+    assert found.exit_code == 2
+    assert [u.reason for u in found.result.unread] == [
+        "this entry hit nothing: project 1O1 of the removal list. Did you mean 101?",
+        "this entry hit nothing: project zzz of the removal list.",
+    ]
+    for known in found.subjects:
+        assert (facts(known, "erased"), facts(known, "erasing run")) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["101/b.pdf", DOCUMENT["101", "b.pdf"]])
+def test_rows_of_what_is_landed_are_listed_in_warehouse_and_copy_alike(settings: Settings, name: str) -> None:
+    shutil.copy(settings.warehouse, settings.snapshot)
+    found = audit(settings, name)
+    listed = {(f.place, f.where, f.how) for f in found.result.findings if "documents.project" in f.where}
+    assert listed == {
+        (place, "tenders.documents.project (lists what the landing folder holds)", "record")
+        for place in ("warehouse", "snapshot")
+    }
 
 
 def test_a_name_with_slashes_is_read_in_every_way(settings: Settings) -> None:

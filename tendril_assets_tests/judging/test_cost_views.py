@@ -91,6 +91,15 @@ def test_by_model_and_route(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize("view", ["cost_by_day", "cost_by_model"])
+def test_shares_are_shown_to_4_digits(connection: duckdb.DuckDBPyConnection, view: str) -> None:
+    connection.execute("UPDATE judge_calls SET prompt_tokens = 300, cached_tokens = 100, cost = 0.000123456")
+    found = rows(connection, view)
+    assert {r["cached_share"] for r in found} == {0.3333}
+    if view == "cost_by_model":
+        assert {r["usd_per_1000_known"] for r in found} == {0.123456}
+
+
+@pytest.mark.parametrize("view", ["cost_by_day", "cost_by_model"])
 def test_views_add_up_to_the_ledger(connection: duckdb.DuckDBPyConnection, view: str) -> None:
     found = rows(connection, view)
     assert sum(r["known_cost"] for r in found) == Decimal("0.0009")

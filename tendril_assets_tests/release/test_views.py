@@ -16,6 +16,15 @@ def test_positives_count_documents_and_passages_once_per_row() -> None:
     ]
 
 
+def test_the_share_of_positives_is_shown_to_4_digits() -> None:
+    tables = toy.tables()
+    irrelevant = tables["qrels"].filter(pl.col("score") == 0)
+    tables["qrels"] = pl.concat([tables["qrels"].filter(pl.col("score") == 2), irrelevant])
+    rows = toy.reader(toy.database(tables))("views/positives_by_catalog_and_level").filter(catalog="Catalog_0")
+    # Without grade 1: of an area's 24 judged pairs 3 and 18 are left, of a criterion's 32 there are 4 and 24.
+    assert set(rows.select("judgments", "positives", "positive_share").rows()) == {(21, 3, 0.1429), (28, 4, 0.1429)}
+
+
 def test_the_hardest_queries_say_where_the_first_relevant_passage_stands() -> None:
     queries = [("t-1", "Frage 1", "criterion", "Food", None), ("t-2", "Frage 2", "criterion", None, None)]
     frames = {n: t.empty() for n, t in TABLES.items()} | {
