@@ -31,7 +31,7 @@ from tendril_assets_tests.release import toy
 
 NOW = datetime(2026, 11, 30, 18, 0)
 GONE = Removed(frozenset([toy.group(10)]), frozenset(), frozenset())
-home = test_release.home
+finished, home = test_release.finished, test_release.home
 
 
 def warehouse(home):
