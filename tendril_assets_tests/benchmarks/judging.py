@@ -226,7 +226,7 @@ def figures(
         "ledger_fsync_cpu_s": first["fsync_cpu_s"],
         "ledger_append_wall_share": first["append_wall_s"] / asking["wall_s"],
         "peak_rss_mb": max(run["peak_rss_mb"] for run in [*runs, second]),
-        "candidates_s": step(first, "candidates")["wall_s"],
+        "candidates_s": step(first, "candidates__request_passages")["wall_s"],
         "load_parse_fan_out_s": sum(step(first, name)["wall_s"] for name in ("judge_calls", "judgments")),
         "second_run_requests": second["requests"],
         "second_run_s": second["wall_s"],

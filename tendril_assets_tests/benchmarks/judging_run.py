@@ -32,7 +32,7 @@ from tendril_assets_tests.published_pairs import PUBLISHED, SMALL, TINY, tables
 
 SHAPES = {"tiny": TINY, "small": SMALL, "published": PUBLISHED}
 SYNCING_THREAD = "ledger-fsync"
-STEPS = ("candidates", "judge_replies", "judge_calls", "judgments")
+STEPS = ("candidates", "request_passages", "judge_replies", "judge_calls", "judgments")
 
 
 def prepare(size: str) -> dict[str, Any]:

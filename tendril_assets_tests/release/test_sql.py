@@ -39,7 +39,7 @@ def with_rows(name: str, *rows: tuple):
 @pytest.mark.parametrize("name", QUERIES)
 def test_queries_run_on_empty_tables(name: str) -> None:
     read = toy.reader(toy.database({n: t.empty() for n, t in TABLES.items()}))
-    assert read(name).height == (1 if name == "counts" else 0)
+    assert read(name).height == (1 if name in ("calibration_size", "counts") else 0)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -47,7 +47,8 @@ def test_views_can_be_made_in_a_schema_and_read_from_outside(view: str) -> None:
     con = toy.database()
     con.execute(f"CREATE VIEW toy.{view} AS {(toy.SQL / 'views' / f'{view}.sql').read_text(encoding='utf-8')}")
     con.execute("SET schema = 'main'")
-    assert con.sql(f"SELECT count(*) FROM toy.{view}").fetchone()[0] > 0
+    has_rows = con.sql(f"SELECT count(*) FROM toy.{view}").fetchone()[0] > 0
+    assert has_rows == (view != "stale_systems")  # no ranking of the toy is stale; test_removal_views has some
 
 
 def test_counts(read) -> None:
@@ -89,12 +90,12 @@ def test_grades_levels_and_catalogs(read) -> None:
 
 
 def test_fates_and_states(read) -> None:
-    # 11 projects with text, 2 documents of 5 passages: 110; one of 5 is dropped; project 11 is restricted: 8 kept go.
-    assert read("drops").rows() == [
+    # 11 projects with text, 2 documents of 5 passages: 110; one of 5 is dropped; of the restricted project 11 all 10 go.
+    assert sorted(read("drops").rows()) == [
         ("in_corpus", 80),
-        ("near_duplicate", 11),
-        ("too_short", 11),
-        ("restricted_project", 8),
+        ("near_duplicate", 10),
+        ("restricted_project", 10),
+        ("too_short", 10),
     ]
     assert read("group_states").rows() == [("in_corpus", 10), ("failed", 1), ("restricted", 1)]
     assert read("document_outcomes").rows() == [("ok", 22, 66), ("no_text_layer", 2, 6)]

@@ -61,7 +61,9 @@ def test_mean_of_the_levels_each_macro_over_groups() -> None:
 
 
 class Recorder:
-    """An encoder that puts passages p1 and p4 nearest to every query."""
+    """An encoder that puts passages p1 and p4 nearest to every query, and keeps nothing."""
+
+    stores = False
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
