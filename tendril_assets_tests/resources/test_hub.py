@@ -32,6 +32,9 @@ def client(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
     from huggingface_hub.utils import disable_progress_bars
 
+    # Tests are run offline; the hub of these is on the loopback interface.
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_: None)
