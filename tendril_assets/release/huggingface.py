@@ -65,10 +65,6 @@ def shard_names(shards: int) -> list[str]:
     return [f"{SPLIT}-{i:05d}-of-{shards:05d}.parquet" for i in range(shards)]
 
 
-# A config that fits into one file, which is the usual case.
-SHARD = shard_names(1)[0]
-
-
 def plain_bytes(frame: pl.DataFrame) -> int:
     """Bytes of the rows as Arrow arrays: UTF-8 and an offset of 4 bytes per text, 8 bytes per integer.
 

@@ -7,7 +7,6 @@ import pytest
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.beir import write_beir
 from tendril_assets.release.huggingface import (
-    SHARD,
     Config,
     Rows,
     plain_bytes,
@@ -42,7 +41,7 @@ def test_columns_and_types_are_the_published_ones(tmp_path, rows) -> None:
         Config("queries", dict.fromkeys(("id", "text", "level", "catalog", "area"), "string"), 8),
         Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, 240),
     ]
-    assert pl.read_parquet(tmp_path / "qrels" / SHARD).equals(rows.qrels)
+    assert pl.read_parquet(tmp_path / "qrels" / "train-00000-of-00001.parquet").equals(rows.qrels)
 
 
 def test_a_second_shard_is_refused(tmp_path, rows) -> None:
@@ -57,7 +56,7 @@ def test_a_column_of_another_type_is_refused(tmp_path, rows) -> None:
     with pytest.raises(ExportInvariantError, match=r"config corpus.*'page': 'Float64'"):
         write_parquet(new_folder(tmp_path / "written"), rows._replace(corpus=odd))
     write_parquet(tmp_path, rows)
-    odd.write_parquet(tmp_path / "corpus" / SHARD)
+    odd.write_parquet(tmp_path / "corpus" / "train-00000-of-00001.parquet")
     with pytest.raises(ExportInvariantError, match=r"config corpus.*'page': 'double'"):
         read_configs(tmp_path)
 
