@@ -14,7 +14,7 @@ from tendril_assets.errors import SettingsError
 from tendril_assets.judging.budget import SIZES, Estimate, estimate
 from tendril_assets.judging.parse import latest_calls
 from tendril_assets.judging.prompts import Guideline, render
-from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, HAND_OVERS, JUDGE, NEEDED
+from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, HAND_OVERS, JUDGE, needed
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.judging.systems import System, system_named
 from tendril_assets.judging.token_rates import OBSERVED, Rates, cache_rule, rates
@@ -74,11 +74,11 @@ def open_costs(settings: Settings, collection: str) -> Costing:
     """
     spec = collection_spec(collection, settings.profile)
     artifacts = Artifacts(root=str(settings.artifacts))
-    paths = {purpose: artifacts.exchange(collection, HAND_OVERS[purpose].file) for purpose in NEEDED}
+    paths = {purpose: artifacts.exchange(collection, HAND_OVERS[purpose].file) for purpose in needed(spec)}
     written = {purpose: path for purpose, path in paths.items() if path.is_file()}
     if not written:
         raise SettingsError(f"no requests of {collection} yet: {_first_step(spec)}")
-    missing = {HAND_OVERS[purpose].step: HAND_OVERS[purpose].file for purpose in NEEDED if purpose not in written}
+    missing = {HAND_OVERS[purpose].step: HAND_OVERS[purpose].file for purpose in paths if purpose not in written}
     keys = pl.concat([pl.scan_parquet(path).select("request_key") for path in written.values()])
     calls = _answers(settings.ledger, keys.collect()["request_key"].unique())
     asked = _once(part for purpose, path in written.items() for part in _asked(spec, artifacts, purpose, path, calls))
@@ -160,7 +160,7 @@ def _judged_sizes(rows: pl.LazyFrame, guideline: Guideline) -> pl.DataFrame:
 
 def _summaries(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame) -> Asked:
     """Open are the first requests of areas without a reply, and second ones where the first reply was too long."""
-    prompt, llm, max_words = load_summary_prompt(), spec.queries.summary, spec.queries.summary_max_words
+    prompt, llm, max_words = load_summary_prompt(), spec.wording.summary, spec.wording.summary_max_words
     factory = RequestFactory(llm)
     for row in requests.head(1).iter_rows(named=True):
         if factory.key(prompt.messages(row["title"], row["text"], max_words, row["attempt"])) != row["request_key"]:

@@ -219,7 +219,7 @@ def _models_against(
     """What speaks against every model; what speaks against one goes to its list in ``of_each``, and that it was made of
     what is removed to ``stale``."""
     from tendril_assets.assets.release import model_inputs
-    from tendril_assets.assets.release_checks import STAGES, red_checks
+    from tendril_assets.assets.release_checks import checked_stages, red_checks
     from tendril_assets.assets.stale_models import stale_models
     from tendril_assets.assets.training import training_assets
 
@@ -233,7 +233,7 @@ def _models_against(
             return []
         inputs = model_inputs(warehouse, artifacts, spec, settings)
         recorded = set(warehouse.load(spec.collection, "trained_passages", ["model", "weights_sha256"]).iter_rows())
-        red = red_checks(warehouse, artifacts, spec, (*STAGES, training_assets))
+        red = red_checks(warehouse, artifacts, spec, (*checked_stages(spec), training_assets))
     for name in of_each.keys() - stale.keys():
         of_each[name].extend(_model_against(settings.release / spec.collection / MODELS, spec, name, inputs, recorded))
     return [f"a check is red: {', '.join(breach.id for breach in red)}"] if red else []

@@ -17,10 +17,20 @@ from pydantic.functional_serializers import SerializerFunctionWrapHandler
 from tendril_assets.errors import SpecError
 from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_models
 from tendril_assets.records import PubType
-from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_error, field_errors
+from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_errors
 from tendril_assets.spec_calibration import CalibrationSpec
-from tendril_assets.spec_evaluation import ALL, EvaluationSpec
+from tendril_assets.spec_corpus import (
+    AnonymizationSpec,
+    ChunkingSpec,
+    ExtractionSpec,
+    FilterSpec,
+    IdentifierSpec,
+    RestrictionSpec,
+    SamplingSpec,
+)
+from tendril_assets.spec_evaluation import ALL, EvaluationSpec, RerankerSpec
 from tendril_assets.spec_problems import place_in, problem_lines, read_mapping, unknown
+from tendril_assets.spec_registers import CandidateSpec, ExamplesSpec, QrelSpec, RegisterSpec, generation_problems
 from tendril_assets.spec_release import ReleaseSpec
 from tendril_assets.spec_training import ModelSpec, SplitSpec, TrainingSpec
 
@@ -133,76 +143,6 @@ class SimapSpec(Part):
         return fields
 
 
-class SamplingSpec(Part):
-    """Which groups, documents, areas and criteria are drawn; see ``corpus.sampling``."""
-
-    n_projects: int = Field(800, ge=1)
-    documents_per_project: int = Field(5, ge=1)
-    quotas: dict[str, int] = {"validated_relevant": 2, "unvalidated_relevant": 1, "unsure": 1, "irrelevant": 1}
-    min_projects_per_area: int = Field(3, ge=0)
-
-
-class ExtractionSpec(Part):
-    """Limits of one document; beyond them its outcome is ``too_large`` or ``parse_failed``."""
-
-    timeout_s: float = Field(60, gt=0)
-    memory_mb: int = Field(1024, ge=256)
-    max_bytes: int = Field(100_000_000, ge=1)
-    max_characters: int = Field(5_000_000, ge=1)
-    max_garbled_share: float = Field(0.05, ge=0, le=1)
-    max_failed_share: float = Field(
-        0.2, ge=0, le=1, description="share of documents without text above which a check fails"
-    )
-
-
-class NearDuplicateSpec(Part):
-    """A passage goes when an older kept one of its project has n-gram Jaccard >= threshold (exact, inclusive).
-
-    Leakage follows the same unit, n and threshold over the whole collection, without the guard.
-    """
-
-    unit: Literal["words", "characters"] = "words"
-    n: int = Field(5, ge=1)
-    threshold: float = Field(0.7, gt=0, le=1)
-    guard: bool = Field(
-        True,
-        description="keep pairs that differ in a negation, or in a number that is no enumeration mark; corpus.guard",
-    )
-
-
-class FilterSpec(Part):
-    """Which passages are kept; lengths are inclusive. See ``corpus.filters`` and ``corpus.neardup``."""
-
-    min_characters: int = Field(20, ge=1)
-    max_characters: int = Field(5_000, ge=1)
-    max_nonletter_share: float = Field(0.5, gt=0, le=1)
-    near_duplicate: NearDuplicateSpec = NearDuplicateSpec()
-
-    @model_validator(mode="after")
-    def _bounds_leave_room(self) -> "FilterSpec":
-        if self.min_characters > self.max_characters:
-            told = f"{self.min_characters} is above max_characters {self.max_characters}"
-            raise field_error(("min_characters",), told)
-        return self
-
-
-class AnonymizationSpec(Part):
-    """``rules``: checksum rules and a list of first names; ``model``: a token-classification model besides, local only."""
-
-    detector: Literal["rules", "model"] = "rules"
-    model: str | None = Field(None, description="hub id, found in the hub's cache on this machine, or a local folder")
-    revision: str | None = Field(
-        None, description="commit of 40 hex digits; a branch or none leaves the model unpinned"
-    )
-    batch: int = Field(16, ge=1, description="windows that go through the model together; the result is the same")
-
-    @model_validator(mode="after")
-    def _model_is_named(self) -> "AnonymizationSpec":
-        if self.detector == "model" and not self.model:
-            raise field_error(("model",), "name the model when detector is 'model'")
-        return self
-
-
 class QuerySpec(Part):
     summary: LLMSpec
     summary_max_words: int = Field(100, ge=10)
@@ -229,12 +169,6 @@ class JudgeSpec(Part):
     drift: DriftSpec | None = Field(None, description="absent: no sample is ever asked again")
 
 
-class CandidateSpec(Part):
-    """``exhaustive``: every passage of a group against the group's queries."""
-
-    policy: Literal["exhaustive"] = "exhaustive"
-
-
 class CollectionSpec(Part):
     """One collection. ``profiles`` overlay the rest: the active one is chosen by the settings, never by code."""
 
@@ -245,17 +179,24 @@ class CollectionSpec(Part):
     simap: SimapSpec | None = Field(None, description="absent: nothing is read from SIMAP")
     sampling: SamplingSpec = SamplingSpec()
     extraction: ExtractionSpec = ExtractionSpec()
+    chunking: ChunkingSpec = ChunkingSpec()
+    identifiers: IdentifierSpec = IdentifierSpec()
+    restrictions: RestrictionSpec = RestrictionSpec()
     filters: FilterSpec = FilterSpec()
     anonymization: AnonymizationSpec = AnonymizationSpec()
-    queries: QuerySpec
+    queries: QuerySpec | None = Field(None, description="queries are worded from catalogs; this, or registers")
+    registers: RegisterSpec | None = Field(None, description="queries of several registers; this, or queries")
     candidates: CandidateSpec = CandidateSpec()
     judge: JudgeSpec
+    qrels: QrelSpec = QrelSpec()
     splits: SplitSpec = SplitSpec()
+    examples: ExamplesSpec = ExamplesSpec()
     training: TrainingSpec = TrainingSpec()
     models: Annotated[
         dict[Name, Annotated[ModelSpec, BeforeValidator(described)]],
         BeforeValidator(resolved_models, json_schema_input_type=WRITTEN_MODELS),
     ]
+    rerankers: dict[Name, RerankerSpec] = {}
     evaluation: EvaluationSpec = EvaluationSpec()
     release: ReleaseSpec
     profiles: dict[Name, dict[str, Any]] = {}
@@ -298,14 +239,56 @@ class CollectionSpec(Part):
                 mistakes.append((("models", name, "batch"), problem))
             if problem := model.width_problem:
                 mistakes.append((("models", name, "matryoshka"), problem))
+        mistakes += self._policies_fit_together()
         if mistakes:
             raise field_errors(mistakes)
         return self
 
+    def _policies_fit_together(self) -> list[tuple[FieldPath, str]]:
+        mistakes: list[tuple[FieldPath, str]] = []
+        if (self.queries is None) == (self.registers is None):
+            mistakes.append((("queries",), "give either queries (from catalogs) or registers, one of the two"))
+        if self.registers:
+            unknown_levels = [level for level in self.registers.levels if level not in self.subsets]
+            mistakes += [(("registers",), f"level {unknown(level, list(self.subsets))}") for level in unknown_levels]
+            if self.registers.generation:
+                place: FieldPath = ("registers", "generation")
+                mistakes += generation_problems(self.registers.generation, place)
+                teacher = self.registers.generation.filters.teacher
+                if teacher and teacher.reranker not in self.rerankers:
+                    told = unknown(teacher.reranker, list(self.rerankers))
+                    mistakes.append(((*place, "filters", "teacher", "reranker"), told))
+        mistakes += [
+            (("examples", "levels", n), unknown(level, list(self.subsets)))
+            for n, level in enumerate(self.examples.levels)
+            if level not in self.subsets
+        ]
+        simple = ("bm25", *(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
+        mistakes += self.evaluation.system_problems(simple, list(self.rerankers))
+        mistakes += [
+            (("candidates", "systems", n), unknown(system, list(self.systems)))
+            for n, system in enumerate(self.candidates.systems)
+            if system not in self.systems
+        ]
+        return mistakes
+
     @property
     def systems(self) -> tuple[str, ...]:
-        """Ranked systems: BM25, each base model, each fine-tuned model."""
-        return ("bm25", *(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
+        """Ranked systems: BM25, each base model, each fine-tuned model, hybrids of these, reranked ones."""
+        models = (*(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
+        return ("bm25", *models, *self.evaluation.hybrids, *self.evaluation.reranked)
+
+    @property
+    def wording(self) -> QuerySpec:
+        """How queries are worded from catalogs. Raises ValueError for a collection that has registers instead."""
+        if self.queries is None:
+            raise ValueError(f"{self.collection} words no queries from catalogs: its queries are of registers")
+        return self.queries
+
+    @property
+    def trained_subsets(self) -> tuple[str, ...]:
+        """The subsets that models are trained on and validated by."""
+        return self.examples.levels or self.subsets
 
 
 def read_spec(path: Path, profile: str | None = None) -> CollectionSpec:

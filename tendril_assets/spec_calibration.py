@@ -98,6 +98,9 @@ class CalibrationSpec(Part):
     choice: ChoiceSpec = ChoiceSpec()
     apply: Literal["declared", "chosen"] = "declared"
     refuse: bool = False
+    none_accepted: Literal["stop", "without"] = Field(
+        "stop", description="where no judge may judge: stop, or go on without a judge's labels (where others exist)"
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "CalibrationSpec":

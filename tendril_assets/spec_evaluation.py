@@ -1,12 +1,13 @@
 """How the test collection is ranked and measured: part of a collection's specification."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tendril_assets.spec_base import Part, field_error
+from tendril_assets.spec_base import FieldPath, Name, Part, field_error
 
 Language = Literal["none", "german", "russian", "english"]
 
@@ -47,6 +48,34 @@ class Bm25Spec(Part):
     min_token_length: int = Field(1, ge=1, description="shorter tokens are dropped; bm25s itself has 2")
 
 
+class RerankerSpec(Part):
+    """A model that scores a query and a passage together.
+
+    ``base``: ``lexical``, weighted overlap of character n-grams, which needs no model (``evaluation.rerank``); else a hub id,
+    local folder or ``package:<import name>`` of a cross-encoder, as in ``models``.
+    """
+
+    base: str = Field(min_length=1)
+    revision: str | None = Field(None, description="commit of 40 hex digits; a branch or none leaves it unpinned")
+    max_length: int = Field(512, ge=8)
+    batch: int = Field(16, ge=1)
+
+
+class HybridSpec(Part):
+    """Reciprocal rank fusion of the systems ``of`` (Cormack et al. 2009): the sum of 1 / (k + rank) over their rankings."""
+
+    of: tuple[Name, ...] = Field(min_length=2)
+    k: int = Field(60, ge=1)
+
+
+class RerankedSpec(Part):
+    """The first ``depth`` of system ``of``, ordered anew by a reranker; what is below keeps its order."""
+
+    of: Name
+    reranker: Name
+    depth: int = Field(50, ge=1)
+
+
 class EvaluationSpec(Part):
     """``scope`` group: a query ranks its own group's passages; collection: the whole corpus.
 
@@ -62,6 +91,39 @@ class EvaluationSpec(Part):
     resamples: int = Field(10_000, ge=100)
     confidence: float = Field(0.95, gt=0, lt=1)
     bm25: Bm25Spec = Bm25Spec()
+    test: Literal["landed", "held_out"] = Field(
+        "landed", description="landed: an external test collection; held_out: the test splits of the collection itself"
+    )
+    hybrids: dict[Name, HybridSpec] = {}
+    reranked: dict[Name, RerankedSpec] = {}
+    min_queries: int = Field(1, ge=1, description="no row of a table rests on fewer annotated queries")
+    without_dominant: tuple[Name, ...] = Field(
+        (), description="subsets that are measured once more without the group that most of their queries belong to"
+    )
+
+    def system_problems(self, simple: Sequence[str], rerankers: Sequence[str]) -> list[tuple[FieldPath, str]]:
+        """What is wrong with ``hybrids`` and ``reranked``: names taken twice, systems or rerankers there are not.
+
+        ``simple``: BM25 and the models' systems. A hybrid fuses these, a reranked system reorders one of them or a hybrid.
+        """
+        mistakes: list[tuple[FieldPath, str]] = []
+        for name, hybrid in self.hybrids.items():
+            if name in simple:
+                mistakes.append((("evaluation", "hybrids", name), "is the name of another system"))
+            for n, system in enumerate(hybrid.of):
+                if system not in simple or system in hybrid.of[:n]:
+                    told = f"{system!r} is no system to fuse, or is there twice; there are {', '.join(simple)}"
+                    mistakes.append((("evaluation", "hybrids", name, "of", n), told))
+        for name, reranked in self.reranked.items():
+            if name in simple or name in self.hybrids:
+                mistakes.append((("evaluation", "reranked", name), "is the name of another system"))
+            if reranked.of not in (*simple, *self.hybrids):
+                told = f"{reranked.of!r} is no system to reorder; there are {', '.join((*simple, *self.hybrids))}"
+                mistakes.append((("evaluation", "reranked", name, "of"), told))
+            if reranked.reranker not in rerankers:
+                told = f"{reranked.reranker!r} is no reranker; there are {', '.join(rerankers) or 'none'}"
+                mistakes.append((("evaluation", "reranked", name, "reranker"), told))
+        return mistakes
 
     @property
     def cutoffs(self) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from tendril_assets.licences import Licence, Upstream
-from tendril_assets.spec_base import Part, is_commit
+from tendril_assets.spec_base import Name, Part, field_error, is_commit
 from tendril_assets.spec_release import HubId
 
 
@@ -14,10 +14,18 @@ class SplitSpec(Part):
     """``independent``: each group's own draw decides, so new groups move none; how many are held out varies a little.
 
     ``exact``: exactly the share is held out, and a new group may move another one. What each costs: ``qrels.splits``.
+    ``file``: the landing folder says so for every group (``qrels.fixed_splits``), before anything is generated or judged:
+    train, dev (the validation groups) and the splits named in ``test``.
+
+    ``live``: the test split that every group with a live question belongs to. ``held_out_kinds``: kinds of documents that
+    are never trained on nor validated by.
     """
 
-    policy: Literal["independent", "exact"] = "independent"
+    policy: Literal["independent", "exact", "file"] = "independent"
     validation_share: float = Field(0.1, gt=0, lt=1)
+    test: tuple[Name, ...] = ()
+    live: Name | None = None
+    held_out_kinds: tuple[str, ...] = ()
     min_validation_groups: int = Field(
         1, ge=1, description="least validation groups with a relevant passage, per level; below it nothing is trained"
     )
@@ -32,6 +40,16 @@ class SplitSpec(Part):
                 "the other way round, so train again after the change"
             )
         return given
+
+    @model_validator(mode="after")
+    def _file_names_its_splits(self) -> "SplitSpec":
+        if self.policy != "file":
+            named = [name for name in ("test", "live", "held_out_kinds") if getattr(self, name)]
+            if named:
+                raise field_error((named[0],), "belongs to policy file")
+        elif self.live is not None and self.live not in self.test:
+            raise field_error(("live",), f"{self.live!r} is none of test: {', '.join(self.test) or 'empty'}")
+        return self
 
 
 class EarlyStop(Part):

@@ -25,7 +25,7 @@ import polars as pl
 
 from tendril_assets.corpus.sampling import sample_areas, sample_documents, sample_projects
 from tendril_assets.defs import DEFAULT_COLLECTION
-from tendril_assets.spec import SamplingSpec
+from tendril_assets.spec_corpus import SamplingSpec
 from tendril_assets_tests.published_catalogs import TEST_PROJECTS, areas, catalog_files, evidence, test_files
 from tendril_assets_tests.published_files import WRITERS, Sheet, broken_bytes, pdf_bytes
 from tendril_assets_tests.published_passages import LOOKALIKES, RESTRICTIONS, Writing

@@ -10,7 +10,7 @@ from tendril_assets.corpus.extract import read_document
 from tendril_assets.corpus.restrictions import find_restrictions
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
 from tendril_assets.defs.tenders.sources import landing_tables
-from tendril_assets.spec import ExtractionSpec, SamplingSpec
+from tendril_assets.spec_corpus import ExtractionSpec, SamplingSpec
 from tendril_assets_tests import published_landing
 from tendril_assets_tests.published_catalogs import areas
 from tendril_assets_tests.published_files import broken

@@ -89,7 +89,10 @@ def test_a_mistake_in_a_model_of_a_profile_stands_where_the_profile_gives_it(
         ({"training": {"learning_rate": -1}}, "training.learning_rate: -1 given; should be greater than 0"),
         ({"training": {"early_stop": 3}}, "training.early_stop: 3 given; should be a mapping with patience, min_gain"),
         ({"splits": {"validation_share": 1.2}}, "splits.validation_share: 1.2 given; should be less than 1"),
-        ({"splits": {"x": 1}}, "splits.x: unknown; known are policy, validation_share, min_validation_groups"),
+        (
+            {"splits": {"x": 1}},
+            "splits.x: unknown; known are policy, validation_share, test, live, held_out_kinds, min_validation_groups",
+        ),
         ({"subsets": []}, "subsets: a list given; should have at least 1 entry"),
         ({"models": {"my-model": OWN}}, 'models.my-model: "my-model" given; should be a name of small letters'),
         ({"models": {"own": {"base": "./x", "dimensions": 8}}}, "models.own.licence: missing; SPDX id, or a licence"),

@@ -18,7 +18,7 @@ from tendril_assets.assets.shown import cost_pictures
 from tendril_assets.evaluation.model_state import unusable_models
 from tendril_assets.judging.candidates import fan_out, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
-from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, NEEDED
+from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, needed
 from tendril_assets.judging.systems import declared_system, systems_of
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
@@ -29,8 +29,6 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
 REQUESTS = HAND_OVERS[JUDGE].file
-# Every hand-over file with requests of this collection: what the collection's part of the ledger is.
-HANDED_OVER = tuple(HAND_OVERS[purpose].file for purpose in NEEDED)
 # Handed over by the drift check, where there was a round: what was asked again was paid for too.
 REPEATS = "drift_repeats"
 
@@ -42,7 +40,8 @@ def judging_assets(spec: CollectionSpec) -> Stage:
 
 def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     collection = spec.collection
-    calls_deps = ["judge_replies", "calibration_replies", "area_summary_replies"]
+    purposes = needed(spec)
+    calls_deps = [f"{purpose}_replies" for purpose in reversed(purposes)]
 
     # Where the calibration decides who judges, or whether anyone does, it comes first.
     first = ["judge_choice"] if spec.judge.calibration.decides else []
@@ -110,7 +109,9 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     def judge_calls(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        names = [*HANDED_OVER, *([REPEATS] if artifacts.exchange(collection, REPEATS).exists() else [])]
+        # Every hand-over file with requests of this collection: what the collection's part of the ledger is.
+        of_needed = [HAND_OVERS[purpose].file for purpose in purposes]
+        names = [*of_needed, *([REPEATS] if artifacts.exchange(collection, REPEATS).exists() else [])]
         handed_over = [artifacts.read_frame(collection, name, ["request_key"]) for name in names]
         calls = open_ledger().frame(pl.concat(handed_over)["request_key"].unique())
         metadata = {"by_status": counts(calls, "status"), "by_purpose": counts(calls, "purpose"), **_cost(calls)}

@@ -16,7 +16,7 @@ from tendril_assets.resources.removed_landing import REMOVED_DOCUMENTS, without_
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.tables import LANDING
+from tendril_assets.tables import ACTS, LANDING
 
 LandingReader = Callable[[Path, CollectionSpec], dict[str, pl.DataFrame]]
 
@@ -27,7 +27,9 @@ def landing_assets(spec: CollectionSpec, read: LandingReader) -> Stage:
     # Where it is in the run at all: only the job that goes online has it.
     mirror = [PUBLICATIONS] if spec.simap else []
 
-    @table_assets(spec, [t.name for t in LANDING], deps=mirror, kinds={"duckdb", "file"})
+    @table_assets(
+        spec, [t.name for t in (*LANDING, *(ACTS if spec.registers else ()))], deps=mirror, kinds={"duckdb", "file"}
+    )
     def land(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
         # Another secret than the warehouse was built with is refused before anything is read, written or paid for.
         refuse_other_secret(warehouse, spec.collection)

@@ -25,8 +25,8 @@ REQUESTS = HAND_OVERS[AREA_SUMMARY].file
 
 def queries_assets(spec: CollectionSpec) -> Stage:
     """areas -> summary_requests -> area_summary_replies -> area_summaries -> queries, project_queries."""
-    collection, max_words = spec.collection, spec.queries.summary_max_words
-    factory = RequestFactory(spec.queries.summary)
+    collection, max_words = spec.collection, spec.wording.summary_max_words
+    factory = RequestFactory(spec.wording.summary)
     prompt = load_summary_prompt()
 
     def chosen(requests: pl.DataFrame, ledger: Ledger) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from tendril_assets.errors import TendrilError
 from tendril_assets.records import Table
 from tendril_assets.resources.artifacts import Artifacts, Owner
 from tendril_assets.resources.text_work import TextWork, done, restriction_search
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 
 EXTRACTIONS = "extractions"
 READINGS = "readings"

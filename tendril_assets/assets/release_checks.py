@@ -14,9 +14,12 @@ from tendril_assets.assets.common import Stage
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.assets.examples import examples_assets
+from tendril_assets.assets.generation import generation_assets
 from tendril_assets.assets.judging import judging_assets
+from tendril_assets.assets.pool import pool_assets
 from tendril_assets.assets.qrels import qrels_assets
 from tendril_assets.assets.queries import queries_assets
+from tendril_assets.assets.registers import register_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.release.invariants import Breach
 from tendril_assets.resources.artifacts import Artifacts
@@ -24,27 +27,23 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
 MakeStage = Callable[[CollectionSpec], Stage]
-# Every stage between landing and release. Models are none: data is released whether or not a model is.
-STAGES = (
-    corpus_assets,
-    erasure_assets,
-    queries_assets,
-    judging_assets,
-    calibration_assets,
-    qrels_assets,
-    splits_assets,
-    examples_assets,
-)
 
 
-def blocking_checks(spec: CollectionSpec, stages: Iterable[MakeStage] = STAGES) -> list[dg.AssetChecksDefinition]:
-    """The blocking checks of these stages, in their order."""
-    checks = [check for stage in stages for check in stage(spec).checks]
+def checked_stages(spec: CollectionSpec) -> tuple[MakeStage, ...]:
+    """Every stage between landing and release. Models are none: data is released whether or not a model is."""
+    queries = (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
+    after = (judging_assets, calibration_assets, qrels_assets, splits_assets, examples_assets)
+    return (corpus_assets, erasure_assets, *queries, *after)
+
+
+def blocking_checks(spec: CollectionSpec, stages: Iterable[MakeStage] | None = None) -> list[dg.AssetChecksDefinition]:
+    """The blocking checks of these stages, by default of all of them, in their order."""
+    checks = [check for stage in stages or checked_stages(spec) for check in stage(spec).checks]
     return [check for check in checks if all(one.blocking for one in check.check_specs)]
 
 
 def red_checks(
-    warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, stages: Iterable[MakeStage] = STAGES
+    warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, stages: Iterable[MakeStage] | None = None
 ) -> list[Breach]:
     """A breach for each blocking check that fails now, by the check's own judgment."""
     resources = {"warehouse": warehouse, "artifacts": artifacts}

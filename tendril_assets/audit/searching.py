@@ -13,7 +13,7 @@ from tendril_assets.audit.matching import PARTS, PIECES, Hits, Matcher
 from tendril_assets.audit.places import SOURCE, Folders, Found, files_below
 from tendril_assets.corpus.extract import WITH_TEXT, read_documents
 from tendril_assets.errors import WarehouseError
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 
 # A file that changed while it was searched is searched again so many times.
 ROUNDS = 3

@@ -8,16 +8,20 @@ from pydantic import BaseModel
 
 from tendril_assets.assets.calibration import REQUESTS as CALIBRATION
 from tendril_assets.assets.calibration import calibration_assets
+from tendril_assets.assets.common import Stage
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.drift import ASSETS as DRIFT_ASSETS
 from tendril_assets.assets.drift import drift_assets, drift_job
 from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.assets.evaluation import evaluation_assets
 from tendril_assets.assets.examples import examples_assets
+from tendril_assets.assets.generation import generation_assets
 from tendril_assets.assets.judging import judging_assets
 from tendril_assets.assets.landing import landing_assets
+from tendril_assets.assets.pool import pool_assets
 from tendril_assets.assets.qrels import qrels_assets
 from tendril_assets.assets.queries import queries_assets
+from tendril_assets.assets.registers import register_assets
 from tendril_assets.assets.release import release_assets
 from tendril_assets.assets.simap import PUBLICATIONS, simap_assets
 from tendril_assets.assets.splits import splits_assets
@@ -25,11 +29,8 @@ from tendril_assets.assets.training import training_assets
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec, read_spec
 
-STAGES = (
-    simap_assets,
-    corpus_assets,
-    erasure_assets,
-    queries_assets,
+BEFORE_QUERIES = (simap_assets, corpus_assets, erasure_assets)
+AFTER_QUERIES = (
     judging_assets,
     calibration_assets,
     drift_assets,
@@ -40,6 +41,12 @@ STAGES = (
     evaluation_assets,
     release_assets,
 )
+
+
+def stages(spec: CollectionSpec) -> list[Stage]:
+    """Every stage after landing, in the order of the work; how queries come about is the specification's."""
+    queries = (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
+    return [stage(spec) for stage in (*BEFORE_QUERIES, *queries, *AFTER_QUERIES)]
 
 
 class RetrievalCollection(dg.Component):
@@ -64,10 +71,10 @@ class RetrievalCollection(dg.Component):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         sources = context.load_defs_relative_python_module(Path("sources.py"))
-        stages = [landing_assets(self.spec, sources.landing_tables), *(stage(self.spec) for stage in STAGES)]
+        built = [landing_assets(self.spec, sources.landing_tables), *stages(self.spec)]
         return dg.Definitions(
-            assets=[asset for stage in stages for asset in stage.assets],
-            asset_checks=[check for stage in stages for check in stage.checks],
+            assets=[asset for stage in built for asset in stage.assets],
+            asset_checks=[check for stage in built for check in stage.checks],
             jobs=list(collection_jobs(self.spec)),
         )
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import polars as pl
 
 from tendril_assets.corpus.ngrams import Ints, normalise, shingle, similar_pairs
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.tables import TABLES
 
 INDEX_VERSION = "index-1"

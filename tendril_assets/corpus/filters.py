@@ -20,7 +20,7 @@ import string
 from functools import lru_cache
 from typing import NamedTuple
 
-from tendril_assets.spec import FilterSpec
+from tendril_assets.spec_corpus import FilterSpec
 
 FILTER_VERSION = "filter-2"
 MAX_POOR_CELLS = 2 / 3

@@ -16,7 +16,7 @@ import polars as pl
 
 from tendril_assets.corpus.guard import Marks, difference, marks
 from tendril_assets.corpus.ngrams import normalise, shingle, similar_pairs
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 
 NEARDUP_VERSION = "neardup-2"
 

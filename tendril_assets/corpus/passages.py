@@ -11,7 +11,7 @@ from tendril_assets.corpus.filters import FILTER_VERSION, decide
 from tendril_assets.corpus.identifiers import KeyedHasher, nfc
 from tendril_assets.corpus.neardup import NEARDUP_VERSION, near_duplicates
 from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_RULE
-from tendril_assets.spec import FilterSpec
+from tendril_assets.spec_corpus import FilterSpec
 from tendril_assets.tables import TABLES
 
 MASKING_FAILED = "masking_failed"

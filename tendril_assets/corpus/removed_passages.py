@@ -24,7 +24,7 @@ from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.corpus.ngrams import normalise, shingle, similar_pairs
 from tendril_assets.corpus.removals import Removals, is_address
 from tendril_assets.corpus.restrictions import find_restrictions
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.tables import TABLES
 
 REMOVAL_VERSION = "removal-2"

@@ -57,8 +57,8 @@ class AreaSample:
     shortfall: Mapping[str, int]
 
 
-def sample_projects(eligible: Iterable[str], n: int, seed: int) -> list[str]:
-    """The ``n`` projects with the lowest keyed hashes, in that order; all of them where there are fewer."""
+def sample_projects(eligible: Iterable[str], n: int | None, seed: int) -> list[str]:
+    """The ``n`` projects with the lowest keyed hashes, in that order; all of them where there are fewer, or ``n`` is None."""
     return _in_order(set(eligible), seed, "projects")[:n]
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tendril_assets.spec import CollectionSpec
+
 JUDGE = "judge"
 CALIBRATION = "calibration"
 AREA_SUMMARY = "area_summary"
+GENERATION = "generation"
 DRIFT = "drift"
 
 
@@ -18,9 +21,18 @@ class HandOver(NamedTuple):
 
 HAND_OVERS: Mapping[str, HandOver] = {
     AREA_SUMMARY: HandOver("summary_requests", "summary_requests"),
+    GENERATION: HandOver("generation_requests", "generation_requests"),
     CALIBRATION: HandOver("calibration_requests", "calibration_requests"),
     JUDGE: HandOver("judge_requests", "candidates"),
     DRIFT: HandOver("drift_requests", "drift_requests"),
 }
-# Those a collection cannot be finished without, in the order in which a run asks; the drift check has a job of its own.
-NEEDED = (AREA_SUMMARY, CALIBRATION, JUDGE)
+
+
+def needed(spec: CollectionSpec) -> tuple[str, ...]:
+    """The purposes a collection cannot be finished without, in the order in which a run asks.
+
+    Its queries are summaries of catalogs, or questions that were generated, or neither. The drift check has a job of its own.
+    """
+    generates = spec.registers is not None and spec.registers.generation is not None
+    worded = ((AREA_SUMMARY,) if spec.queries else ()) + ((GENERATION,) if generates else ())
+    return (*worded, CALIBRATION, JUDGE)

@@ -30,8 +30,8 @@ def creation(spec: CollectionSpec, figures: Figures, counts: dict, choice: pl.Da
         "Reading": _documents(figures),
         "Passage filtering": _filtering(spec, figures, counts),
         "Anonymisation": _anonymisation(spec, figures),
-        "Query wording": f"Areas of action use a summary of at most {spec.queries.summary_max_words} words, written from "
-        f"the catalog by `{spec.queries.summary.model}` (temperature {spec.queries.summary.temperature:g}). Criteria use "
+        "Query wording": f"Areas of action use a summary of at most {spec.wording.summary_max_words} words, written from "
+        f"the catalog by `{spec.wording.summary.model}` (temperature {spec.wording.summary.temperature:g}). Criteria use "
         f"the criterion's text followed by its ambition levels ({', '.join(AMBITION_LEVELS.values())}). The test "
         "collection uses the same wording.",
         "Relevance judgments": _judging(spec, figures, counts, choice),

@@ -113,7 +113,7 @@ def _making(inputs: ReportInputs) -> str:
             if judge
             else "none: no system meets the declared acceptance",
         ),
-        ("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>"),
+        *([("Summaries", f"<code>{escape(spec.queries.summary.model)}</code>")] if spec.queries else []),
         (
             "Models",
             ", ".join(f"<code>{escape(m)}</code> ({escape(e.base_title)})" for m, e in spec.models.items()) or "none",

@@ -21,7 +21,7 @@ from tendril_assets.corpus.private_life import PRIVATE_LIFE_VERSION, find_addres
 from tendril_assets.corpus.signs import signs_of
 from tendril_assets.errors import RemoteDetectorRefused
 from tendril_assets.resources.token_classifier import TokenClassifier, is_pinned, model_source
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 REMOTE_VARIABLE = "GHEIM_API_KEY"
 # A text in which one of gheim's rules but that for dates could match holds a long number or one of these.

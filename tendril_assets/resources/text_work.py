@@ -21,7 +21,7 @@ from tendril_assets.corpus.anonymize import Anonymizer, Detector, residual
 from tendril_assets.corpus.restrictions import RULE_VERSION, document_restrictions
 from tendril_assets.errors import TendrilError
 from tendril_assets.resources.detector import build_detector, rule_detector
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 Answer = Callable[[bytes], bytes]
 

@@ -9,10 +9,12 @@ from tendril_assets.records import Table
 from tendril_assets.tables.corpus import CORPUS
 from tendril_assets.tables.judging import DRIFT, JUDGING, QRELS, QUERIES
 from tendril_assets.tables.landing import LANDING
+from tendril_assets.tables.registers import ACTS, CLAUSES, EVIDENCE, POOL, PUBLISHED, REGISTERS
 from tendril_assets.tables.results import EVALUATION, RELEASE, TRAINING
 
-__all__ = ["LANDING", "TABLES"]
+__all__ = ["ACTS", "LANDING", "TABLES"]
 
-TABLES: dict[str, Table] = {
-    t.name: t for t in (*LANDING, *CORPUS, *QUERIES, *JUDGING, *DRIFT, *QRELS, *TRAINING, *EVALUATION, *RELEASE)
-}
+_OF_EVERY_COLLECTION = (*LANDING, *CORPUS, *QUERIES, *JUDGING, *DRIFT, *QRELS, *TRAINING, *EVALUATION, *RELEASE)
+_OF_REGISTERS = (*ACTS, *CLAUSES, *REGISTERS, *POOL, *EVIDENCE, *PUBLISHED)
+
+TABLES: dict[str, Table] = {t.name: t for t in (*_OF_EVERY_COLLECTION, *_OF_REGISTERS)}

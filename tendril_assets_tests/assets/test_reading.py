@@ -32,7 +32,7 @@ from tendril_assets.resources import text_work
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.detector import rule_detector
 from tendril_assets.resources.text_work import TextWork, masking_work, residual_search
-from tendril_assets.spec import AnonymizationSpec, ExtractionSpec
+from tendril_assets.spec_corpus import AnonymizationSpec, ExtractionSpec
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.test_children import ENVIRONMENT, await_true, on_linux
 

@@ -11,7 +11,7 @@ from tendril_assets.assets import release_checks
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.release import release_inputs
 from tendril_assets.assets.release_checks import blocking_checks, red_checks
-from tendril_assets.components.retrieval_collection import STAGES
+from tendril_assets.components.retrieval_collection import stages
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
 from tendril_assets.release.invariants import Breach
@@ -33,9 +33,9 @@ Tables = dict[str, pl.DataFrame]
 def test_none_is_forgotten() -> None:
     """From the asset graph itself: the blocking checks of every asset that the release is made from."""
     spec = toy.spec()
-    stages = [landing_assets(spec, landing_tables), *(stage(spec) for stage in STAGES)]
+    built = [landing_assets(spec, landing_tables), *stages(spec)]
     needs: dict[dg.AssetKey, set[dg.AssetKey]] = {}
-    for definition in (asset for stage in stages for asset in stage.assets):
+    for definition in (asset for stage in built for asset in stage.assets):
         for key in definition.keys:
             needs[key] = set(definition.asset_deps[key])
     upstream, waiting = set(), [dg.AssetKey(["toy", "releases"])]
@@ -43,7 +43,7 @@ def test_none_is_forgotten() -> None:
         for key in needs.get(waiting.pop(), set()) - upstream:
             upstream.add(key)
             waiting.append(key)
-    specs = [one for stage in stages for check in stage.checks for one in check.check_specs]
+    specs = [one for stage in built for check in stage.checks for one in check.check_specs]
     wanted = {(one.asset_key, one.name) for one in specs if one.blocking and one.asset_key in upstream}
     repeated = {(one.asset_key, one.name) for check in blocking_checks(spec) for one in check.check_specs}
     assert wanted <= repeated

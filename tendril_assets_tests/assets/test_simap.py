@@ -13,7 +13,7 @@ import yaml
 from tendril_assets.assets.corpus import corpus_assets
 from tendril_assets.assets.landing import landing_assets
 from tendril_assets.assets.simap import PUBLICATIONS, mirror_simap, simap_assets
-from tendril_assets.components.retrieval_collection import STAGES, collection_jobs
+from tendril_assets.components.retrieval_collection import collection_jobs, stages
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.definitions import resources
 from tendril_assets.defs import collection_files
@@ -252,9 +252,9 @@ def test_a_text_not_noted_yet_is_left_out(home: Home, server: SimapServer) -> No
 
 def test_only_one_job_goes_online(home: Home, server: SimapServer) -> None:
     toy = spec(server.base_url)
-    stages = [landing_assets(toy, landing_tables), *(stage(toy) for stage in STAGES)]
+    built = [landing_assets(toy, landing_tables), *stages(toy)]
     loaded = dg.Definitions(
-        assets=[asset for stage in stages for asset in stage.assets],
+        assets=[asset for stage in built for asset in stage.assets],
         jobs=collection_jobs(toy),
         resources=resources(Settings.from_env()),
     )

@@ -16,7 +16,8 @@ from tendril_assets.defs import collection_spec
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
-from tendril_assets.spec import CollectionSpec, SamplingSpec
+from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec_corpus import SamplingSpec
 
 KEY = "k" * 40
 HASHER = KeyedHasher(KEY.encode())

@@ -28,7 +28,7 @@ from tendril_assets.corpus.anonymize import PLACEHOLDER, Anonymizer, prepare
 from tendril_assets.corpus.anonymize import Span as MaskedSpan
 from tendril_assets.resources.detector import build_detector, rule_detector
 from tendril_assets.resources.token_classifier import TokenClassifier, model_source
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 LABELLED = Path(__file__).parents[1] / "labelled" / "personal_data.jsonl"
 LABELS = ("PERSON", "EMAIL", "PHONE", "URL", "ADDRESS", "DATE", "ACCOUNT", "SECRET")

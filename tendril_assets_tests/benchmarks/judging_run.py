@@ -19,10 +19,11 @@ from typing import Any
 import httpx
 import polars as pl
 
-from tendril_assets.assets.judging import HANDED_OVER, REQUESTS
+from tendril_assets.assets.judging import REQUESTS
 from tendril_assets.children import die_with_parent, process_started
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
 from tendril_assets.judging.prompts import load_guideline, render
+from tendril_assets.judging.purposes import HAND_OVERS, needed
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.ledger import LedgerWriter
@@ -42,7 +43,8 @@ def prepare(size: str) -> dict[str, Any]:
     frames = tables(SHAPES[size])
     warehouse.replace(DEFAULT_COLLECTION, frames, "benchmark")
     artifacts = Artifacts(root=str(settings.artifacts))
-    for name in set(HANDED_OVER) - {REQUESTS}:
+    handed_over = {HAND_OVERS[purpose].file for purpose in needed(collection_spec(DEFAULT_COLLECTION, None))}
+    for name in handed_over - {REQUESTS}:
         artifacts.write_frame(DEFAULT_COLLECTION, name, pl.DataFrame(schema={"request_key": pl.String()}))
     return {
         "queries": frames["queries"].height,

@@ -26,7 +26,7 @@ from datasketch import MinHash, MinHashLSH
 from tendril_assets.corpus.duplicates import passage_texts, similar_texts
 from tendril_assets.corpus.neardup import near_duplicates
 from tendril_assets.corpus.ngrams import normalise, shingle, similar_pairs
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets_tests.published_passages import Writing
 
 # Passages within projects, over the whole collection, and given to datasketch.

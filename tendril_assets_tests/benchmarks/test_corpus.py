@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tendril_assets.corpus.extract import read_document
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 from tendril_assets_tests.benchmarks.corpus import ADDED, changed, family, looked_at, resident_mb
 from tendril_assets_tests.test_children import await_true, on_linux
 

@@ -10,7 +10,8 @@ import pytest
 from tendril_assets.corpus.duplicates import duplicate_index
 from tendril_assets.qrels.leakage import find_leakage, leaking
 from tendril_assets.qrels.splits import TRAIN, VALIDATION, groups_of
-from tendril_assets.spec import NearDuplicateSpec, TrainingSpec
+from tendril_assets.spec import TrainingSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.training.examples import build_examples
 from tendril_assets_tests.benchmarks import learning
 from tendril_assets_tests.benchmarks.question_sets import (

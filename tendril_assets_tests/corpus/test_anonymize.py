@@ -10,7 +10,7 @@ from tendril_assets.corpus.anonymize import PLACEHOLDER, Anonymizer, Span, prepa
 from tendril_assets.corpus.personal_patterns import PATTERNS, find_patterns
 from tendril_assets.errors import RemoteDetectorRefused
 from tendril_assets.resources.detector import build_detector, rule_detector
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 DETECTOR = rule_detector({})
 ANONYMIZER = Anonymizer(DETECTOR)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tendril_assets.corpus.duplicates import duplicate_index, text_id
 from tendril_assets.corpus.ngrams import normalise
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.tables import TABLES
 
 SPEC = NearDuplicateSpec()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tendril_assets.corpus.extract import Extraction, PageText, read_document
 from tendril_assets.corpus.extract_text import decode
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 from tendril_assets_tests.corpus.documents import LIMITS, docx, lines, paragraph, pdf
 
 FIRST = "Die Anbieterin legt ein Umweltkonzept vor."

@@ -12,7 +12,7 @@ import pytest
 from tendril_assets.corpus import extract_pool
 from tendril_assets.corpus.extract import Extraction, read_document, read_documents
 from tendril_assets.errors import ExtractionError
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 from tendril_assets_tests.corpus import documents
 from tendril_assets_tests.corpus.documents import docx, lines, paragraph, pdf
 
@@ -169,7 +169,7 @@ def test_workers_end_with_the_iterator(folder: Path):
 _PARENT = """
 import sys
 from tendril_assets.corpus.extract import read_documents
-from tendril_assets.spec import ExtractionSpec
+from tendril_assets.spec_corpus import ExtractionSpec
 jobs = [("quick", sys.argv[1]), *((str(i), sys.argv[2]) for i in range(20))]
 for result in read_documents(jobs, ExtractionSpec(), 2):
     print(result.job_id, flush=True)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.corpus.filters import KEPT, Decision, decide, nonletter_share, poor_cells
-from tendril_assets.spec import FilterSpec
+from tendril_assets.spec_corpus import FilterSpec
 
 SPEC = FilterSpec()
 PROSE = "Die Anbieterin verwendet Holz aus nachhaltiger Bewirtschaftung."

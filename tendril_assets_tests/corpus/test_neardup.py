@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tendril_assets.corpus import ngrams
 from tendril_assets.corpus.neardup import Duplicate, Guarded, find_near_duplicates, near_duplicates
 from tendril_assets.corpus.ngrams import normalise, shingle, similar_pairs
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 
 WORDS = NearDuplicateSpec()
 UNGUARDED = NearDuplicateSpec(guard=False)
@@ -209,7 +209,7 @@ def test_groups_may_be_shared_out_to_any_number_of_processes(rng: random.Random,
 _SCRIPT = """
 import polars as pl
 from tendril_assets.corpus.neardup import near_duplicates
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 rows = [(f"p{i}", "g", 0, " ".join(f"w{(i * k) % 5}" for k in range(12))) for i in range(60)]
 print(near_duplicates(pl.DataFrame(rows, schema=["passage_id", "group", "order", "text"], orient="row"),
                       NearDuplicateSpec(n=2)))

@@ -230,7 +230,7 @@ def test_decisions_say_why() -> None:
 
 def test_single_lines_stay_lines_when_the_text_is_read_and_cut_again(tmp_path) -> None:
     from tendril_assets.corpus.extract_text import read_text
-    from tendril_assets.spec import ExtractionSpec
+    from tendril_assets.spec_corpus import ExtractionSpec
 
     path = tmp_path / "notice.txt"
     path.write_text(ROAD_TEXT, "utf-8")

@@ -5,7 +5,7 @@ import polars as pl
 from tendril_assets.corpus.chunking import PassageText
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.corpus.passages import RESTRICTION_VERSION, bounded_after_masking, decide_passages, passage_rows
-from tendril_assets.spec import FilterSpec
+from tendril_assets.spec_corpus import FilterSpec
 from tendril_assets.tables import TABLES
 
 HASHER = KeyedHasher(b"k" * 32)

@@ -13,7 +13,7 @@ from tendril_assets.corpus.passages import passage_rows
 from tendril_assets.corpus.removal_effects import removal_effects, touching
 from tendril_assets.corpus.removals import Removals, shape_problem
 from tendril_assets.corpus.removed_passages import TakenOut, take_out, taken_per_entry, withheld_restrictions
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.tables import TABLES
 
 HASHER = KeyedHasher(b"k" * 32)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tendril_assets.corpus.duplicates import duplicate_index
 from tendril_assets.corpus.ngrams import normalise
 from tendril_assets.qrels.leakage import find_leakage, groups_under_test, leaking, leaks_left
-from tendril_assets.spec import NearDuplicateSpec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.tables import TABLES
 
 SPEC = NearDuplicateSpec(unit="words", n=5, threshold=0.7)

@@ -6,7 +6,7 @@ import pytest
 from tendril_assets.corpus.anonymize import Anonymizer, Span
 from tendril_assets.errors import RemoteDetectorRefused
 from tendril_assets.resources.detector import LocalDetector, build_detector, rule_detector
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 
 class Names:

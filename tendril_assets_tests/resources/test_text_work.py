@@ -17,7 +17,7 @@ from tendril_assets.resources.text_work import (
     residual_search,
     restriction_search,
 )
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 
 RULES = AnonymizationSpec()
 CONTACT = "Auskunft gibt Frau Petra Odermatt, Telefon 031 322 11 11, E-Mail petra.odermatt@bsp.ch."

@@ -12,7 +12,7 @@ from tendril_assets.errors import DetectorModelError
 from tendril_assets.resources import token_classifier
 from tendril_assets.resources.detector import build_detector, detector_state
 from tendril_assets.resources.token_classifier import CATEGORIES, LABELS, TokenClassifier, is_pinned, model_source
-from tendril_assets.spec import AnonymizationSpec
+from tendril_assets.spec_corpus import AnonymizationSpec
 from tendril_assets_tests.resources.tiny_model import GIVEN, LAST, WORDS, build_tiny_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
