@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from tendril_assets.defs import collection_spec
 from tendril_assets.errors import SettingsError
 from tendril_assets.files import replacing
@@ -45,12 +47,23 @@ def write_sheet(settings: Settings, collection: str, name: str, path: Path, anno
         LandingError: no calibration pairs, or wrong ones.
     """
     guideline, spec = load_guideline(name), collection_spec(collection, settings.profile)
-    if path.exists():
-        raise SettingsError(f"{path} is there already and may hold answers: name another file, or move this one away")
+    refuse_answers(path)
     source = find(settings.landing / collection / "calibration", "pairs", ("jsonl", "parquet"))
     pairs = read_table(source, TABLES["calibration_pairs"], choices={"level": spec.subsets})
     sheet = annotation_sheet(pairs, guideline, spec.seed, annotator)
+    new_sheet(path, sheet)
+    return sheet.height
+
+
+def refuse_answers(path: Path) -> None:
+    """Raises SettingsError where ``path`` exists: it may hold somebody's answers."""
+    if path.exists():
+        raise SettingsError(f"{path} is there already and may hold answers: name another file, or move this one away")
+
+
+def new_sheet(path: Path, sheet: pl.DataFrame) -> None:
+    """Write a sheet to a file that is not there yet. Raises SettingsError as ``refuse_answers`` does."""
+    refuse_answers(path)
     with replacing(path) as partial:
         # The byte order mark is what spreadsheets know UTF-8 by; the landing folder takes it back with it.
         sheet.write_csv(partial, include_bom=True)
-    return sheet.height

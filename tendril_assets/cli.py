@@ -1,5 +1,5 @@
-"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, models, guideline, ledger, estimate, publish,
-audit."""
+"""The ``tendril`` command: demo, ui, sandbox, gateway, run, simap, status, doctor, models, guideline, split, tasks, ledger,
+estimate, publish, audit."""
 
 import os
 import signal
@@ -19,6 +19,7 @@ from tendril_assets.cli_guideline import guideline
 from tendril_assets.cli_ledger import ledger
 from tendril_assets.cli_models import models
 from tendril_assets.cli_publish import publish
+from tendril_assets.cli_split import split, tasks
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
@@ -55,6 +56,8 @@ main.add_command(audit)
 main.add_command(ledger)
 main.add_command(models)
 main.add_command(publish)
+main.add_command(split)
+main.add_command(tasks)
 
 
 def _collection_option(function: Callable[..., None]) -> Callable[..., None]:
@@ -70,9 +73,7 @@ def _prepare(settings: Settings) -> Settings:
         settings.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"TENDRIL_HOME={settings.home} cannot be made a folder: {error}") from error
-    if settings.lands_sandbox and any(settings.landing.glob("*/projects.*")):
-        console.print(f"sample landing folder, kept as it is: {settings.landing}")
-    elif settings.lands_sandbox:
+    if settings.lands_sandbox:
         land_sandbox(settings.landing)
     elif settings.profile is not None:
         os.environ["TENDRIL_PROFILE"] = settings.profile
@@ -80,10 +81,15 @@ def _prepare(settings: Settings) -> Settings:
 
 
 def land_sandbox(target: Path) -> None:
-    """Make the sample landing folder in a child process; it is the same bytes every time."""
+    """Write what is missing of the sample landing folder, in a child process; a collection that is there stays."""
+    from tendril_assets.sandbox import COLLECTIONS
+
+    if all((target / collection).exists() for collection in COLLECTIONS):
+        console.print(f"sample landing folder, kept as it is: {target}")
+        return
     with console.status("writing the sample landing folder"):
         done = subprocess.run(
-            [sys.executable, "-m", "tendril_assets.sandbox.build", str(target)],
+            [sys.executable, "-m", "tendril_assets.sandbox.build", "--missing", str(target)],
             capture_output=True,
             text=True,
             check=False,

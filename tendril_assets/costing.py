@@ -14,11 +14,12 @@ from tendril_assets.errors import SettingsError
 from tendril_assets.judging.budget import SIZES, Estimate, estimate
 from tendril_assets.judging.parse import latest_calls
 from tendril_assets.judging.prompts import Guideline, render
-from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, HAND_OVERS, JUDGE, needed
+from tendril_assets.judging.purposes import AREA_SUMMARY, CALIBRATION, GENERATION, HAND_OVERS, JUDGE, needed
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.judging.systems import System, system_named
 from tendril_assets.judging.token_rates import OBSERVED, Rates, cache_rule, rates
 from tendril_assets.queries.generation import OPEN, choose_summaries, load_summary_prompt
+from tendril_assets.queries.questions import factory_of, load_question_prompt
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.ledger import FINAL_STATUSES, Ledger
 from tendril_assets.resources.price_list import PriceList, read_price_list
@@ -91,11 +92,12 @@ def open_costs(settings: Settings, collection: str) -> Costing:
 def _first_step(spec: CollectionSpec) -> str:
     """What writes the first requests, and what that costs."""
     job = f"`tendril run {spec.collection}_candidates`"
+    worded = "the summaries the queries are worded with" if spec.queries else "the questions that models write"
     if not spec.judge.calibration.decides:
-        return f"run {job} first; all it pays for are the summaries the queries are worded with"
+        return f"run {job} first; all it pays for are {worded}"
     return (
         f"materialise {spec.collection}/{HAND_OVERS[CALIBRATION].step} first, which pays for nothing. The calibration "
-        f"decides who judges, so {job} pays for it, and for the summaries the queries are worded with"
+        f"decides who judges, so {job} pays for it, and for {worded}"
     )
 
 
@@ -122,9 +124,13 @@ def _asked(
     if purpose == AREA_SUMMARY:
         yield _summaries(spec, pl.read_parquet(path), calls)
         return
+    if purpose == GENERATION:
+        yield from _questions(spec, pl.read_parquet(path), calls)
+        return
     scan = pl.scan_parquet(path)
     if purpose == JUDGE:
-        parts = [(system_in_use(artifacts, spec), scan)]
+        judge = system_in_use(artifacts, spec)
+        parts = [(judge, scan)] if judge else []
     else:
         names, step = scan.select("system").unique().collect()["system"].sort(), HAND_OVERS[purpose].step
         parts = [(system_named(spec.judge, name, step), scan.filter(pl.col("system") == name)) for name in names]
@@ -174,6 +180,32 @@ def _summaries(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame
     chosen = choose_summaries(requests, calls, llm.model, max_words).filter(pl.col("status") == OPEN)
     waiting = sizes.join(chosen, on="request_key", how="semi", maintain_order="left")
     return Asked(AREA_SUMMARY, "summary", llm, spec.release.language, sizes, waiting)
+
+
+def _questions(spec: CollectionSpec, requests: pl.DataFrame, calls: pl.DataFrame) -> Iterator[Asked]:
+    """One part for each model that writes questions, whatever the sets it writes."""
+    generation = spec.registers.generation if spec.registers else None
+    if generation is None or not set(requests["question_set"]) <= generation.sets.keys():
+        raise SettingsError(other_request(spec.collection, GENERATION))
+    factory, prompt = factory_of(generation), load_question_prompt(generation.prompt)
+    around = "".join(message["content"] for message in prompt.messages(_MARK))
+    passage = pl.col("passage_text").str
+    for llm in dict.fromkeys(part.llm for part in generation.sets.values()):
+        rows = requests.filter(
+            pl.col("question_set").is_in([n for n, part in generation.sets.items() if part.llm == llm])
+        )
+        for row in rows.unique("question_set", keep="first").iter_rows(named=True):
+            if factory(row).key(prompt.messages(row["passage_text"])) != row["request_key"]:
+                raise SettingsError(other_request(spec.collection, GENERATION))
+        sizes = rows.select(
+            "request_key",
+            prompt_characters=passage.len_chars().cast(pl.Int64) + (len(around) - 1),
+            prompt_bytes=passage.len_bytes().cast(pl.Int64) + len(around.replace(_MARK, "").encode()),
+            prefix=pl.lit(0, pl.UInt64),
+            prefix_characters=pl.lit(around.index(_MARK), pl.Int64),
+        ).unique("request_key", keep="first", maintain_order=True)
+        waiting = sizes.join(calls.select("request_key"), on="request_key", how="anti", maintain_order="left")
+        yield Asked(GENERATION, "question", llm, prompt.language, sizes, waiting)
 
 
 def _observed(part: Asked, calls: pl.DataFrame) -> pl.DataFrame:

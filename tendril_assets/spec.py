@@ -18,7 +18,7 @@ from tendril_assets.errors import SpecError
 from tendril_assets.model_registry import WRITTEN_MODELS, described, resolved_models
 from tendril_assets.records import PubType
 from tendril_assets.spec_base import IDENTITY, FieldPath, LLMSpec, Name, Part, field_errors
-from tendril_assets.spec_calibration import CalibrationSpec
+from tendril_assets.spec_calibration import CalibrationSpec, StackSpec
 from tendril_assets.spec_corpus import (
     AnonymizationSpec,
     ChunkingSpec,
@@ -166,7 +166,18 @@ class JudgeSpec(Part):
     guideline: str = Field("de_short", description="name of a guideline file in judging/guidelines")
     allow_incomplete: bool = Field(False, description="go on with open requests; they are counted and reported")
     calibration: CalibrationSpec = CalibrationSpec()
+    stacks: dict[str, StackSpec] = Field({}, description="model -> what serves it, for judges whose stack is recorded")
     drift: DriftSpec | None = Field(None, description="absent: no sample is ever asked again")
+
+    @model_validator(mode="after")
+    def _stacks_are_of_judges(self) -> "JudgeSpec":
+        models = [self.llm.model, *(m if isinstance(m, str) else m.model for m in self.calibration.models)]
+        mistakes: list[tuple[FieldPath, str]] = [
+            (("stacks", model), unknown(model, models)) for model in self.stacks if model not in models
+        ]
+        if mistakes:
+            raise field_errors(mistakes)
+        return self
 
 
 class CollectionSpec(Part):
@@ -246,14 +257,22 @@ class CollectionSpec(Part):
 
     def _policies_fit_together(self) -> list[tuple[FieldPath, str]]:
         mistakes: list[tuple[FieldPath, str]] = []
+        if self.identifiers.policy == "named" and self.sampling.documents_per_project != 1:
+            told = "identifiers: named counts passages per group, so a group has one document: set it to 1"
+            mistakes.append((("sampling", "documents_per_project"), told))
         if (self.queries is None) == (self.registers is None):
             mistakes.append((("queries",), "give either queries (from catalogs) or registers, one of the two"))
+        if self.splits.policy == "file" and self.registers is None:
+            mistakes.append(
+                (("splits", "policy"), "file is for collections with registers: their landing reads the file")
+            )
         if self.registers:
             unknown_levels = [level for level in self.registers.levels if level not in self.subsets]
             mistakes += [(("registers",), f"level {unknown(level, list(self.subsets))}") for level in unknown_levels]
             if self.registers.generation:
                 place: FieldPath = ("registers", "generation")
-                mistakes += generation_problems(self.registers.generation, place)
+                named = ("train", "validation", *self.splits.test) if self.splits.policy == "file" else ()
+                mistakes += generation_problems(self.registers.generation, place, named)
                 teacher = self.registers.generation.filters.teacher
                 if teacher and teacher.reranker not in self.rerankers:
                     told = unknown(teacher.reranker, list(self.rerankers))
@@ -265,11 +284,27 @@ class CollectionSpec(Part):
         ]
         simple = ("bm25", *(f"{m}_base" for m in self.models), *(f"{m}_tuned" for m in self.models))
         mistakes += self.evaluation.system_problems(simple, list(self.rerankers))
+        mistakes += self.evaluation.held_out_problems(self.subsets, self.splits.test)
         mistakes += [
             (("candidates", "systems", n), unknown(system, list(self.systems)))
             for n, system in enumerate(self.candidates.systems)
             if system not in self.systems
         ]
+        trained = self.evaluation.resting_on([f"{m}_tuned" for m in self.models])
+        mistakes += [
+            (("candidates", "systems", n), f"{system} rests on a model that is trained on what the pool leads to")
+            for n, system in enumerate(self.candidates.systems)
+            if system in trained
+        ]
+        if self.registers is None:
+            places = {
+                ("candidates", "policy"): self.candidates.policy == "pooled",
+                ("qrels", "append_only"): self.qrels.append_only,
+                ("qrels", "neighbour_overlap"): self.qrels.neighbour_overlap is not None,
+                ("judge", "calibration", "none_accepted"): self.judge.calibration.none_accepted == "without",
+            }
+            told = "is for collections with registers: others have the judge's grades alone"
+            mistakes += [(place, told) for place, given in places.items() if given]
         return mistakes
 
     @property

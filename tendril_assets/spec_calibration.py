@@ -20,6 +20,23 @@ _SCALES: dict[Scale, str] = {"graded": "0/1/2", "binary": "relevant or not"}
 _LEVELS: dict[Levels, str] = {"mean": "mean over the levels", "each": "lowest level", "all": "all levels together"}
 
 
+class StackSpec(Part):
+    """What serves a judge's model, as far as it changes answers: declared, for no gateway tells it.
+
+    The same model gave kappa 0.41 and, served anew, 0.31 on the same pairs: figures of two stacks are never one figure, so
+    the stack is part of what a request is known by, and another stack is asked anew.
+    """
+
+    quantization: str = Field(min_length=1, description="of the weights, none where they are whole: AWQ 4 bit, fp16")
+    libraries: dict[str, str] = Field(min_length=1, description="library -> version: of the server and what it runs on")
+    hardware: str = Field(min_length=1, description="the devices as their driver names them, and how many")
+
+    @property
+    def in_words(self) -> str:
+        libraries = ", ".join(f"{name} {version}" for name, version in sorted(self.libraries.items()))
+        return f"{self.quantization}; {libraries}; {self.hardware}"
+
+
 class FigureSpec(Part):
     """One figure of a judge against the curated grades.
 
@@ -43,7 +60,8 @@ class AcceptanceSpec(FigureSpec):
 
     ``bound``: whether the figure itself or the lower end of its interval is held against ``minimum``. A figure that is
     undefined meets nothing. ``stack``: ``recorded``, every answer names the model and the route that gave it; ``one``,
-    and all of a system's answers name the same.
+    and all of a system's answers name the same. Where ``judge.stacks`` declares stacks, a model without one is not recorded,
+    and for one with it the answer need not name its route.
     """
 
     minimum: float = Field(0.40, ge=-1, le=1, description="least agreement with the curated grades")
@@ -113,6 +131,11 @@ class CalibrationSpec(Part):
             )
         if self.refuse and self.acceptance is None:
             raise ValueError("refuse needs an acceptance to refuse by")
+        if self.none_accepted == "without" and not self.decides:
+            raise field_error(
+                ("none_accepted",),
+                "without means something only where the calibration decides: apply chosen, or refuse",
+            )
         if self.acceptance and self.acceptance.min_repeat is not None and self.repeats < 2:
             raise ValueError("acceptance.min_repeat needs repeats of at least 2")
         for model in self.models:

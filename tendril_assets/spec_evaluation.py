@@ -125,6 +125,28 @@ class EvaluationSpec(Part):
                 mistakes.append((("evaluation", "reranked", name, "reranker"), told))
         return mistakes
 
+    def resting_on(self, systems: Sequence[str]) -> frozenset[str]:
+        """``systems``, the hybrids that fuse one of them, and what reorders one of all these."""
+        fused = {name for name, hybrid in self.hybrids.items() if set(hybrid.of) & set(systems)}
+        found = {*systems, *fused}
+        return frozenset(found | {name for name, reranked in self.reranked.items() if reranked.of in found})
+
+    def held_out_problems(self, subsets: Sequence[str], tests: Sequence[str]) -> list[tuple[FieldPath, str]]:
+        """What is wrong with the test collection: no split to hold out, or subsets that there are not.
+
+        ``tests``: the test splits of the collection; none where no file fixes its splits.
+        """
+        mistakes: list[tuple[FieldPath, str]] = []
+        if self.test == "held_out" and not tests:
+            mistakes.append((("evaluation", "test"), "held_out needs splits of policy file, with test splits named"))
+        if self.test != "held_out" and self.without_dominant:
+            mistakes.append((("evaluation", "without_dominant"), "is for a test that is held_out"))
+        for place, level in enumerate(self.without_dominant):
+            if level not in subsets:
+                told = f"{level!r} is no subset; there are {', '.join(subsets)}"
+                mistakes.append((("evaluation", "without_dominant", place), told))
+        return mistakes
+
     @property
     def cutoffs(self) -> list[int]:
         """The measures' cutoffs, each once, from the smallest."""

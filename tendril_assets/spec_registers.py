@@ -4,6 +4,7 @@ A register is a way in which queries came about: asked by people, written to a l
 a collection, and are never averaged away.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -16,9 +17,14 @@ class LiveSpec(Part):
 
     ``level``: their register. A question whose clauses are named has its gold from the clauses; one without goes into the
     pool; one whose clause our revision lacks is dropped (``queries.routes``).
+
+    ``references``: the grammar that finds acts and clauses in texts (``queries.references``). ``evidence``: whose clauses
+    are gold: those of the topic, which the publisher named, or also those that the question itself names.
     """
 
     level: Name = "live"
+    references: Literal["russian"] = "russian"
+    evidence: tuple[Literal["topic", "question"], ...] = Field(("topic",), min_length=1)
 
 
 class ManualSpec(Part):
@@ -77,6 +83,7 @@ class GenerationSpec(Part):
     min_characters: int = Field(200, ge=0, description="shorter passages are not asked about")
     sets: dict[Name, GeneratedSet] = Field(min_length=1)
     filters: GenerationFilterSpec = GenerationFilterSpec()
+    allow_incomplete: bool = Field(False, description="go on with open requests; they are counted and reported")
 
 
 class RegisterSpec(Part):
@@ -133,11 +140,27 @@ class ExamplesSpec(Part):
     mined_depth: int = Field(50, ge=2)
 
 
-def generation_problems(generation: GenerationSpec, place: FieldPath) -> list[tuple[FieldPath, str]]:
-    """Generated sets that share a model family across training and held-out splits, as ``field_errors`` wants them."""
+def generation_problems(
+    generation: GenerationSpec, place: FieldPath, splits: Sequence[str]
+) -> list[tuple[FieldPath, str]]:
+    """Generated sets of a split there is not, and those that share a model family across training and held-out splits, as
+    ``field_errors`` wants them.
+
+    ``splits``: all that the collection has before anything is generated; none where they are made of the grades.
+    """
     sets = generation.sets
     trained = {part.family: name for name, part in sets.items() if part.split == "train"}
-    return [
+    mistakes: list[tuple[FieldPath, str]] = [
+        (
+            (*place, "sets", name, "split"),
+            f"{part.split!r} is no split; there are {', '.join(splits)}"
+            if splits
+            else "questions are generated for splits that are fixed before: set splits.policy to file",
+        )
+        for name, part in sets.items()
+        if part.split not in splits
+    ]
+    return mistakes + [
         (
             (*place, "sets", name, "family"),
             f"{part.family} writes the training set {trained[part.family]!r} too: a test by the same family measures how well "

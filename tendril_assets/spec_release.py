@@ -1,10 +1,10 @@
 """What is published and under which names: the release of the data, the models, the test collection and the citation."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from tendril_assets.spec_base import Name, Part
+from tendril_assets.spec_base import Name, Part, field_error
 
 HubName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$")]
 HubId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -54,6 +54,11 @@ class ReleaseSpec(Part):
     version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
     title: str
     licence_name: str
+    licence: Literal["open_rail_d", "mit"] = Field(
+        "open_rail_d",
+        description="text of the licence: open_rail_d restricts uses and is accepted before access; mit opens the data to all",
+    )
+    copyright_year: int | None = Field(None, ge=1900, le=2200, description="of the licence mit")
     group_column: str = Field("project", description="published name of group_id")
     language: str = "de"
     organisation: HubName | None = None
@@ -69,6 +74,17 @@ class ReleaseSpec(Part):
     models: dict[Name, PublishedModel] = {}
     plurals: dict[Name, str] = Field({}, description="a level's name in the plural, as cards say it after a number")
     citation: CitationSpec | None = None
+
+    @model_validator(mode="after")
+    def _licence_names_its_year(self) -> "ReleaseSpec":
+        if self.licence == "mit" and self.copyright_year is None:
+            raise field_error(("copyright_year",), "the licence mit names the year of its copyright: give it")
+        return self
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether conditions have to be accepted before access."""
+        return self.licence == "open_rail_d"
 
     def published_model(self, model: str) -> PublishedModel:
         """The names of a model: those given, else made of the release's name and the model's."""

@@ -12,6 +12,7 @@ from tendril_assets.release.wording import certainty
 from tendril_assets.removal_state import removal_state
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
+from tendril_assets.summary_registers import show_registers
 
 SHOWN_FAILURES = 20
 SHOWN_ROUNDS = 10
@@ -66,13 +67,14 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
     from tendril_assets.assets.stale_models import stale_systems
 
     warehouse = _warehouse(settings)
-    if warehouse.exists(collection, "system_scores"):
+    spec = collection_spec(collection, settings.profile)
+    if spec.registers and warehouse.exists(collection, "register_scores"):
+        show_registers(warehouse, spec, console)
+    elif warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
         if scores.height:
-            confidence = collection_spec(collection, settings.profile).evaluation.confidence
-            console.print(
-                f"{collection}: external test collection, macro mean over groups, {certainty(confidence)} interval"
-            )
+            sure = certainty(spec.evaluation.confidence)
+            console.print(f"{collection}: external test collection, macro mean over groups, {sure} interval")
             console.print(scores_table(scores))
             for system, reason in stale_systems(warehouse, collection).items():
                 console.print(f"{system} is stale: {reason}", markup=False)

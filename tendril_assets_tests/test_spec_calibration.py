@@ -19,6 +19,7 @@ from tendril_assets.spec_calibration import CalibrationSpec
         ({"efforts": []}, "at least 1 item"),
         ({"acceptance": {"minimum": 1.5}}, "less than or equal to 1"),
         ({"choice": {"as_good": "cheapest"}}, "tolerance"),
+        ({"none_accepted": "without"}, "none_accepted: without means something only where the calibration decides"),
         ({"modles": []}, "Extra inputs are not permitted"),
     ],
 )

@@ -51,3 +51,34 @@ def test_tokens_are_part_of_the_identity_of_results() -> None:
     plain = EvaluationSpec().fingerprint()
     for changed in ({"stemmer": "german"}, {"stop_words": "german"}, {"min_token_length": 2}):
         assert EvaluationSpec(bm25=Bm25Spec.model_validate(changed)).fingerprint() != plain
+
+
+def test_a_held_out_test_needs_splits_and_subsets_that_there_are() -> None:
+    rules = EvaluationSpec(test="held_out", without_dominant=("live",))
+    assert rules.held_out_problems(["live"], ["test_live"]) == []
+    assert rules.held_out_problems(["manual"], []) == [
+        (("evaluation", "test"), "held_out needs splits of policy file, with test splits named"),
+        (("evaluation", "without_dominant", 0), "'live' is no subset; there are manual"),
+    ]
+    landed = EvaluationSpec(without_dominant=("live",))
+    assert landed.held_out_problems(["live"], []) == [
+        (("evaluation", "without_dominant"), "is for a test that is held_out")
+    ]
+    assert EvaluationSpec().held_out_problems(["live"], []) == []
+
+
+def test_systems_made_of_others_are_named_apart_and_made_of_what_there_is() -> None:
+    rules = EvaluationSpec.model_validate(
+        {
+            "hybrids": {"bm25": {"of": ["bm25", "m_base"]}, "h": {"of": ["bm25", "bm25"]}},
+            "reranked": {"h": {"of": "h", "reranker": "x"}, "r": {"of": "nothing", "reranker": "words"}},
+        }
+    )
+    places = [place[1:] for place, _ in rules.system_problems(["bm25", "m_base"], ["words"])]
+    assert places == [
+        ("hybrids", "bm25"),
+        ("hybrids", "h", "of", 1),
+        ("reranked", "h"),
+        ("reranked", "h", "reranker"),
+        ("reranked", "r", "of"),
+    ]

@@ -6,10 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tendril_assets.assets.release import ROWS
+from tendril_assets.assets.release import PARTS_QUERIES, ROWS
 from tendril_assets.errors import WarehouseError
-from tendril_assets.release.figures import REPORT_FIGURES
-from tendril_assets.release.invariants import BREACH_QUERIES
+from tendril_assets.release.figures import REGISTER_FIGURES, REGISTER_QUERIES, REPORT_FIGURES
+from tendril_assets.release.invariants import BREACH_QUERIES, POLICY_BREACHES
 from tendril_assets.resources import sql
 from tendril_assets.resources.snapshot import write_snapshot
 from tendril_assets.resources.warehouse import create_statements
@@ -145,7 +145,18 @@ def test_every_file_is_asked_for_and_every_name_asked_for_is_a_file() -> None:
     }
     by_name = {text for text in constants if text.partition("/")[0] in STAGES and sql._NAME.fullmatch(text)}
     # The release asks by the names of its figures, rows and breaches; the snapshot takes every view.
-    asked = by_name | {f"release/{name}" for name in (*REPORT_FIGURES, *ROWS, *BREACH_QUERIES)}
+    asked = by_name | {
+        f"release/{name}"
+        for name in (
+            *REPORT_FIGURES,
+            *REGISTER_FIGURES,
+            *ROWS,
+            *PARTS_QUERIES,
+            *REGISTER_QUERIES.values(),
+            *BREACH_QUERIES,
+            *POLICY_BREACHES,
+        )
+    }
     assert asked | set(sql.names("views")) == set(NAMES)
 
 

@@ -1,6 +1,6 @@
 -- Grain: one row per breach of a split; a release needs this to be empty. Rules: a group in two splits, a judged
--- group without a split, an example of a held-out group or of another group's passage in training, a passage that
--- repeats held-out text in training, and a group of the external test collection in the corpus.
+-- group without a split, an example of a held-out group or with a passage of one, a passage that repeats held-out text in
+-- training, and a group of the external test collection in the corpus.
 -- Inputs: splits, qrels, corpus, leakage, training_examples, sampled_projects, test_projects, test_corpus.
 WITH trained AS (
     SELECT query_id, group_id, positive_id, unnest(list_append(negative_ids, positive_id)) AS passage_id
@@ -14,9 +14,9 @@ UNION
 SELECT 'held_out_group_in_training', group_id FROM trained
 WHERE group_id NOT IN (SELECT group_id FROM splits WHERE split = 'train')
 UNION
-SELECT 'passage_of_another_group_in_training', trained.passage_id
+SELECT 'held_out_passage_in_training', trained.passage_id
 FROM trained LEFT JOIN corpus ON corpus.passage_id = trained.passage_id
-WHERE corpus.group_id IS DISTINCT FROM trained.group_id
+WHERE corpus.group_id IS NULL OR corpus.group_id NOT IN (SELECT group_id FROM splits WHERE split = 'train')
 UNION
 SELECT 'leaked_passage_in_training', passage_id FROM trained WHERE passage_id IN (SELECT passage_id FROM leakage)
 UNION

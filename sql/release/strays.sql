@@ -1,7 +1,7 @@
 -- Grain: one row per published thing that has no business there; a release needs this to be empty. Rules: a passage of
--- a restricted group, a passage that was not kept or was never sampled, a raw project or document name among the
--- published hashes, a judgment filed under another group than its passage or of a query not selected for the group.
--- Inputs: corpus, qrels, sampled_projects, sampled_documents, restricted_projects, passage_decisions, project_queries.
+-- a restricted group, a passage that was not kept or was never sampled, a judgment filed under another group than its
+-- passage.
+-- Inputs: corpus, qrels, sampled_projects, restricted_projects, passage_decisions.
 SELECT 'restricted_group' AS rule, corpus.passage_id AS id
 FROM corpus
 JOIN sampled_projects ON sampled_projects.group_id = corpus.group_id
@@ -13,16 +13,7 @@ WHERE NOT coalesce(passage_decisions.kept, false)
 UNION
 SELECT 'group_not_sampled', group_id FROM corpus WHERE group_id NOT IN (SELECT group_id FROM sampled_projects)
 UNION
-SELECT 'raw_name', group_id FROM corpus WHERE group_id IN (SELECT project FROM sampled_projects)
-UNION
-SELECT 'raw_name', document_id FROM corpus WHERE document_id IN (SELECT document FROM sampled_documents)
-UNION
 SELECT 'judgment_in_wrong_group', qrels.query_id || '/' || qrels.passage_id
 FROM qrels JOIN corpus ON corpus.passage_id = qrels.passage_id
 WHERE corpus.group_id <> qrels.group_id
-UNION
-SELECT 'query_not_selected_for_group', qrels.query_id || '/' || qrels.group_id
-FROM qrels
-LEFT JOIN project_queries ON project_queries.query_id = qrels.query_id AND project_queries.group_id = qrels.group_id
-WHERE project_queries.query_id IS NULL
 ORDER BY rule, id

@@ -14,7 +14,9 @@ from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.judging import replies
 from tendril_assets.assets.shown import agreement_picture, choice_picture
 from tendril_assets.errors import IncompleteJudgments
+from tendril_assets.judging.agreement import confusion_counts
 from tendril_assets.judging.calibration import (
+    ALL,
     HUMANS,
     agreement_table,
     calibration_requests,
@@ -142,7 +144,7 @@ def _measuring(spec: CollectionSpec) -> dg.AssetsDefinition:
             pl.col("counts").fill_null(False)
         )
         table = systems_table(systems, verdicts, calls, measured)
-        rulings = choose(facts_of(table, measured, calibration), calibration)
+        rulings = choose(facts_of(table, measured, calibration, spec.judge.stacks.keys()), calibration)
         in_use = judge_in_use(rulings, calibration)
         tables = {
             "judge_agreement": agreement_table(measured, systems, in_use),
@@ -153,6 +155,7 @@ def _measuring(spec: CollectionSpec) -> dg.AssetsDefinition:
             "judge_agreement": {
                 **agreement_picture(spec, tables["judge_agreement"]),
                 "figures": dg.MetadataValue.md(_agreement_markdown(tables["judge_agreement"])),
+                "disagreements": dg.MetadataValue.md(_disagreements_markdown(tables["judge_agreement"])),
             },
             "calibration_systems": {"systems": dg.MetadataValue.md(_systems_markdown(tables["calibration_systems"]))},
             "judge_choice": {
@@ -174,15 +177,16 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         spec,
         "judge_choice",
         "declared_judge_is_accepted",
-        description="The judge that judges meets the acceptance declared before the data; refuse makes it blocking.",
-        blocking=calibration.refuse,
+        description="The judge that judges meets the acceptance declared before the data; refuse makes it blocking, unless "
+        "the collection goes on without a judge's labels.",
+        blocking=calibration.refuse and calibration.none_accepted == "stop",
     )
     def declared_judge_is_accepted(warehouse: Warehouse) -> dg.AssetCheckResult:
         rows = warehouse.load(collection, "judge_choice").sort("rank")
         judge = rows.filter("in_use")
         declared = calibration.acceptance is not None
         passed = not declared or judge["accepted"].to_list() == [True]
-        stops = calibration.decides
+        stops = calibration.decides and calibration.none_accepted == "stop"
         return dg.AssetCheckResult(
             passed=passed,
             severity=dg.AssetCheckSeverity.ERROR if stops else dg.AssetCheckSeverity.WARN,
@@ -228,6 +232,17 @@ def _agreement_markdown(table: pl.DataFrame) -> str:
     ]
     head = ("raters", "who", "level", "scale", "statistic", "value", "n", "missing")
     return markdown_table(head, rows, figures=False)
+
+
+def _disagreements_markdown(table: pl.DataFrame) -> str:
+    """Of every judge over all levels: equal grades, and grades two steps apart, by the side it errs to."""
+    shown = table.filter(raters="judge_vs_curated", level=ALL, scale="graded", statistic="kappa").sort("system")
+    rows = [
+        (system, *(f"{n:,}" for n in confusion_counts(confusion)))
+        for system, confusion in shown.select("system", "confusion").drop_nulls().iter_rows()
+    ]
+    head = ("judge", "pairs", "exact", "two steps apart", "2 for 0", "0 for 2")
+    return markdown_table(head, rows)
 
 
 def _systems_markdown(table: pl.DataFrame) -> str:

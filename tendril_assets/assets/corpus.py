@@ -6,18 +6,21 @@ written together, because the length rule holds for the masked text too.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import dagster as dg
 import polars as pl
 
+from tendril_assets.assets.clause_checks import clause_checks
+from tendril_assets.assets.clause_reading import cut_documents
 from tendril_assets.assets.common import Stage, counts, store, table_assets
 from tendril_assets.assets.corpus_checks import corpus_checks
 from tendril_assets.assets.decisions import decide_all, decision_checks, drop_report
 from tendril_assets.assets.duplicates import duplicate_assets
-from tendril_assets.assets.keys import keyed_hasher
+from tendril_assets.assets.keys import published_identifiers
 from tendril_assets.assets.reading import (
     Rows,
     SampledFile,
@@ -43,7 +46,9 @@ from tendril_assets.corpus.anonymize import RULE_VERSION as MASKING_VERSION
 from tendril_assets.corpus.anonymize import Anonymizer
 from tendril_assets.corpus.audit import audit_of, audit_table
 from tendril_assets.corpus.chunking import CHUNKER_VERSION
+from tendril_assets.corpus.clause_chunks import CHUNKS_VERSION
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION
+from tendril_assets.corpus.identifiers import Identifiers
 from tendril_assets.corpus.passages import (
     RULE_VERSION,
     bounded_after_masking,
@@ -69,54 +74,33 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
     """Everything from the sample to the corpus and the status of each project."""
     collection = spec.collection
     sampling, restrictions = sampling_assets(spec), restriction_assets(spec)
+    clause_tables = ["passage_clauses"] if spec.chunking.policy == "clauses" else []
+    acts = ["acts"] if clause_tables and spec.registers else []
 
     @table_assets(
         spec,
-        ["document_status", "passages", "removed_passages", "removal_effects"],
-        deps=["projects", "documents", "delivered_passages", "sampled_documents", "removals"],
+        ["document_status", "passages", "removed_passages", "removal_effects", *clause_tables],
+        deps=["projects", "documents", "delivered_passages", "sampled_documents", "removals", *acts],
         pool="cpu",
-        version=f"{EXTRACTOR_VERSION}+{CHUNKER_VERSION}+{REMOVAL_VERSION}",
+        version=f"{EXTRACTOR_VERSION}+{CHUNKS_VERSION if clause_tables else CHUNKER_VERSION}+{REMOVAL_VERSION}",
     )
     def read(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        hasher = keyed_hasher(warehouse, collection)
+        hasher = published_identifiers(warehouse, spec)
         documents = _sampled_documents(warehouse, collection)
-        status, rows = [], Rows(TABLES["passages"])
-        sampled = read_again(documents.filter("delivered").select("project", "document", "path", "sha256").iter_rows())
-        # One pass over sorted rows: polars' own groups cost more than all the rest where there are thousands of them.
-        of_document = groupby(sampled.sort("project", "document").iter_rows(), key=itemgetter(0, 1))
-        for (project, document), group in of_document:
-            texts = delivered_texts((row[2:5] for row in group), clean)
-            rows.add(passage_rows(project, document, texts, hasher))
-            pages = len({text.page for text in texts})
-            figures = (pages, [], [], sum(len(text.text) for text in texts), [], 0.0, "delivered")
-            status.append((project, document, "ok", None, *figures))
         known, named = withheld_documents(warehouse, collection)
         withheld = known | named
-        files = [
-            SampledFile(*row, (collection, *owner), withheld=tuple(row[:2]) in withheld)
-            for *row, owner in documents.filter(~pl.col("delivered"))
-            .select("project", "document", "path", "sha256", pl.concat_list("group_id", "document_id"))
-            .iter_rows()
-        ]
-        tally = Tally()
-        for file, reading in read_files(
-            files, spec.extraction, Settings.from_env().workers, artifacts, context.log.info, tally
-        ):
-            extraction = reading.extraction
-            rows.add(passage_rows(file.project, file.document, reading.passages, hasher))
-            figures = (
-                extraction.page_count,
-                list(extraction.empty_pages),
-                list(extraction.dropped_lines),
-                extraction.characters,
-                reading.page_characters,
-                reading.seconds,
-                EXTRACTOR_VERSION,
+        tally, workers = Tally(), Settings.from_env().workers
+        clauses = None
+        if spec.chunking.policy == "clauses":
+            status, found, clauses = cut_documents(
+                warehouse, artifacts, spec, documents, withheld, hasher, workers, context.log.info, tally
             )
-            status.append((file.project, file.document, extraction.outcome, extraction.message, *figures))
-        found = rows.frame()
+        else:
+            status, found = _read_paragraphs(
+                spec, documents, withheld, hasher, workers, artifacts, context.log.info, tally
+            )
         passages, removed, effects = taken_out(warehouse, spec, found, hasher)
         erase_newly_hit(warehouse, artifacts, collection, removed, hasher)
         outcomes = TABLES["document_status"].frame(status).sort("project", "document")
@@ -126,6 +110,9 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             "removed_passages": removed,
             "removal_effects": effects,
         }
+        if clauses is not None:
+            left = clauses.join(passages.select("passage_id"), on="passage_id", how="semi")
+            frames["passage_clauses"] = left.sort("project", "starts_at", "passage_id")
         metadata = {
             "document_status": {
                 "by_outcome": counts(frames["document_status"], "outcome"),
@@ -154,7 +141,7 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
     def build_corpus(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        anonymizer, near = Anonymizer(build_detector(spec.anonymization)), spec.filters.near_duplicate
+        near = spec.filters.near_duplicate
         passages = warehouse.load(collection, "passages")
         documents = warehouse.load(collection, "sampled_documents")
         decisions, guarded = decide_all(warehouse, artifacts, spec, passages, documents)
@@ -164,19 +151,14 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             .join(warehouse.load(collection, "sampled_projects", ["project", "group_id"]), on="project")
             .sort("group_id", "document_id", "position")
         )
-        spans = spans_of(kept, "document_id")
-        work, workers = masking_work(anonymizer, spec.anonymization), Settings.from_env().workers
-        masked: dict[str, pl.Series] = {}
-        entities = []
-        masking = Tally()
-        for name, document in mask_documents(
-            Texts.of(kept, spans, collection), work, workers, artifacts, context.log.info, masking
-        ):
-            masked[name] = pl.Series(document.texts, dtype=pl.String)
-            place = kept["project"][spans[name].start], kept["document"][spans[name].start]
-            entities += [(*place, tag, n) for tag, n in document.counts.items()]
-        # They come as they are finished; the table has the order of the sample.
-        texts = pl.concat([pl.Series([], dtype=pl.String), *(masked[name] for name in spans if name in masked)])
+        entities, masking = [], Tally()
+        detector = "none"
+        if spec.anonymization.detector == "none":
+            texts = kept["text"]
+        else:
+            anonymizer = Anonymizer(build_detector(spec.anonymization))
+            detector = anonymizer.identity
+            texts, entities = _masked(spec, anonymizer, kept, artifacts, context.log.info, masking)
         failed = pl.col("document_id").is_in(list(masking.failed))
         corpus = kept.filter(~failed).with_columns(text=texts)
         decisions = bounded_after_masking(decisions, corpus, spec.filters)
@@ -201,7 +183,7 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
         metadata = {
             "corpus": {
                 "groups": frames["corpus"]["group_id"].n_unique(),
-                "detector": anonymizer.identity,
+                "detector": detector,
                 "masked_now": masking.now,
                 "masked_before": masking.before,
                 "not_masked": masking.failed,
@@ -222,10 +204,76 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
         *sampling.checks,
         *restrictions.checks,
         *corpus_checks(spec),
+        *clause_checks(spec),
         *decision_checks(spec),
         *removal_checks(spec),
     ]
     return Stage(assets, checks)
+
+
+def _read_paragraphs(
+    spec: CollectionSpec,
+    documents: pl.DataFrame,
+    withheld: Collection[tuple[str, str]],
+    identifiers: Identifiers,
+    workers: int,
+    artifacts: Artifacts,
+    log: Callable[[str], None],
+    tally: Tally,
+) -> tuple[list[tuple[Any, ...]], pl.DataFrame]:
+    """Rows of ``document_status``, and ``passages``: the paragraphs of each document."""
+    status, rows = [], Rows(TABLES["passages"])
+    sampled = read_again(documents.filter("delivered").select("project", "document", "path", "sha256").iter_rows())
+    # One pass over sorted rows: polars' own groups cost more than all the rest where there are thousands of them.
+    of_document = groupby(sampled.sort("project", "document").iter_rows(), key=itemgetter(0, 1))
+    for (project, document), group in of_document:
+        texts = delivered_texts((row[2:5] for row in group), clean)
+        rows.add(passage_rows(project, document, texts, identifiers))
+        pages = len({text.page for text in texts})
+        figures = (pages, [], [], sum(len(text.text) for text in texts), [], 0.0, "delivered")
+        status.append((project, document, "ok", None, *figures))
+    files = [
+        SampledFile(*row, (spec.collection, *owner), withheld=tuple(row[:2]) in withheld)
+        for *row, owner in documents.filter(~pl.col("delivered"))
+        .select("project", "document", "path", "sha256", pl.concat_list("group_id", "document_id"))
+        .iter_rows()
+    ]
+    for file, reading in read_files(files, spec.extraction, workers, artifacts, log, tally):
+        extraction = reading.extraction
+        rows.add(passage_rows(file.project, file.document, reading.passages, identifiers))
+        figures = (
+            extraction.page_count,
+            list(extraction.empty_pages),
+            list(extraction.dropped_lines),
+            extraction.characters,
+            reading.page_characters,
+            reading.seconds,
+            EXTRACTOR_VERSION,
+        )
+        status.append((file.project, file.document, extraction.outcome, extraction.message, *figures))
+    return status, rows.frame()
+
+
+def _masked(
+    spec: CollectionSpec,
+    anonymizer: Anonymizer,
+    kept: pl.DataFrame,
+    artifacts: Artifacts,
+    log: Callable[[str], None],
+    masking: Tally,
+) -> tuple[pl.Series, list[tuple[str, str, str, int]]]:
+    """The texts of ``kept`` masked, without those of documents that failed, and rows of ``anonymized_entities``."""
+    spans = spans_of(kept, "document_id")
+    work, workers = masking_work(anonymizer, spec.anonymization), Settings.from_env().workers
+    masked: dict[str, pl.Series] = {}
+    entities = []
+    documents = Texts.of(kept, spans, spec.collection)
+    for name, document in mask_documents(documents, work, workers, artifacts, log, masking):
+        masked[name] = pl.Series(document.texts, dtype=pl.String)
+        place = kept["project"][spans[name].start], kept["document"][spans[name].start]
+        entities += [(*place, tag, n) for tag, n in document.counts.items()]
+    # They come as they are finished; the table has the order of the sample.
+    return pl.concat([pl.Series([], dtype=pl.String), *(masked[name] for name in spans if name in masked)]), entities
 
 
 def label_shares(entities: pl.DataFrame) -> dict[str, float]:

@@ -16,6 +16,7 @@ from tendril_assets.assets.asking import Replies, ask, data_version, keys_versio
 from tendril_assets.assets.common import Stage, asset_key, counts, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judge_in_use import system_in_use
 from tendril_assets.assets.judging import REPEATS, REQUESTS
+from tendril_assets.errors import NoJudgeAccepted
 from tendril_assets.judging.calibration import ALL
 from tendril_assets.judging.drift import (
     draw_sample,
@@ -82,7 +83,7 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         sample = draw_sample(graded, limits.sample, spec.seed)
         label = label_of(datetime.now(UTC).date())
         texts = artifacts.read_frame(collection, REQUESTS, _TEXTS)
-        judge = system_in_use(artifacts, spec)
+        judge = _judge(artifacts, spec)
         requests = repeat_requests(sample, texts, judge.factory, judge.guideline, label)
         requests = requests.with_columns(repeat=pl.lit(label))
         # A repeat is about the passages of what it repeats, and its reply goes when they are removed.
@@ -126,7 +127,7 @@ def drift_assets(spec: CollectionSpec) -> Stage:
             )
             return
         requests, ledger = artifacts.read_frame(collection, REPEATED), open_ledger()
-        judge = system_in_use(artifacts, spec)
+        judge = _judge(artifacts, spec)
         metadata = yield from ask(
             context,
             gateway,
@@ -145,7 +146,7 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         levels = warehouse.frame(collection, query("drift/request_levels"), "levels of the requests")
         texts = artifacts.read_frame(collection, REQUESTS, _TEXTS)
         ordered = in_draw_order(texts["request_key"], spec.seed).join(texts, on="request_key", maintain_order="left")
-        pairs, lost = compared_pairs(open_ledger(), ordered, levels, system_in_use(artifacts, spec))
+        pairs, lost = compared_pairs(open_ledger(), ordered, levels, _judge(artifacts, spec))
         artifacts.write_frame(collection, REPEATS, pairs.select("request_key").unique().sort("request_key"))
         graded = levels.join(graded_requests(warehouse, collection), on="request_key")
         table = drift_table(pairs, graded, seed=spec.seed)
@@ -179,6 +180,16 @@ def drift_assets(spec: CollectionSpec) -> Stage:
         )
 
     return Stage([write_drift_requests, drift_replies, judge_drift], [judge_has_not_drifted])
+
+
+def _judge(artifacts: Artifacts, spec: CollectionSpec) -> System:
+    """The judge that is compared with itself. Raises NoJudgeAccepted where none is in use."""
+    judge = system_in_use(artifacts, spec)
+    if judge is None:
+        raise NoJudgeAccepted(
+            f"{spec.collection}: no judge was accepted, so none has graded and nothing can be asked again"
+        )
+    return judge
 
 
 def graded_requests(warehouse: Warehouse, collection: str) -> pl.DataFrame:

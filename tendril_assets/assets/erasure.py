@@ -17,11 +17,11 @@ import polars as pl
 
 from tendril_assets.assets.asking import open_ledger
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
-from tendril_assets.assets.keys import keyed_hasher
+from tendril_assets.assets.keys import published_identifiers
 from tendril_assets.assets.released import marked_releases
 from tendril_assets.assets.stale_models import mark_stale_models, stale_metadata, stale_models_check
 from tendril_assets.corpus.erasure import Removed, erased_ids
-from tendril_assets.corpus.identifiers import KeyedHasher, nfc
+from tendril_assets.corpus.identifiers import Identifiers, nfc
 from tendril_assets.errors import ErasureIncomplete, TendrilError
 from tendril_assets.files import sweep_partials
 from tendril_assets.release.report_mark import mark_report
@@ -80,7 +80,7 @@ class Work(NamedTuple):
     artifacts: Artifacts
     collection: str
     removed: Removed
-    hasher: KeyedHasher
+    hasher: Identifiers
     at: datetime
     log: dg.DagsterLogManager
 
@@ -94,7 +94,7 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         at = datetime.now(UTC).replace(tzinfo=None)
-        former, hasher = stored(warehouse, collection, "erased_ids"), keyed_hasher(warehouse, collection)
+        former, hasher = stored(warehouse, collection, "erased_ids"), published_identifiers(warehouse, spec)
         ids = to_be_erased(warehouse, collection, hasher, former, at)
         to_do = ids.filter(~pl.col("id").is_in(sorted(done_before(warehouse, collection, former))))
         fresh, struck = to_do.height, no_longer_erased(former, ids)
@@ -155,7 +155,7 @@ def erasure_assets(spec: CollectionSpec) -> Stage:
 
 
 def to_be_erased(
-    warehouse: Warehouse, collection: str, hasher: KeyedHasher, former: pl.DataFrame, at: datetime
+    warehouse: Warehouse, collection: str, hasher: Identifiers, former: pl.DataFrame, at: datetime
 ) -> pl.DataFrame:
     """Rows of ``erased_ids``: what the removal list names or hit, and every passage known of it.
 

@@ -1,7 +1,8 @@
-"""Evaluation: every system ranks the external test collection; scores, intervals and comparisons follow.
+"""Evaluation: every system ranks the test collection; scores, intervals and comparisons follow.
 
 The test collection is handed over as files, each system writes its ranking as a file (see ``assets.runs``), and one
-cheap step loads them, so no model ever runs while the warehouse is open.
+cheap step loads them, so no model ever runs while the warehouse is open. A collection that tests on what it holds out of
+itself has its scores per register too (``evaluation.registers``), and none of its test figures is over validation queries.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
+from tendril_assets.assets.rank_system import BM25, parts_of
+from tendril_assets.assets.ranked_inputs import needed_tables, read_test
+from tendril_assets.assets.register_shown import register_metadata
 from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, read_weights, run_assets
 from tendril_assets.assets.shown import (
     catalog_comparison_pictures,
@@ -22,7 +26,9 @@ from tendril_assets.assets.shown import (
 from tendril_assets.assets.stale_models import stale_metadata, stale_models
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.collection import judged_collection
+from tendril_assets.evaluation.held_out import under_test
 from tendril_assets.evaluation.metrics import GAIN, TIE_RULE, ties_at_cuts
+from tendril_assets.evaluation.registers import register_tables
 from tendril_assets.evaluation.tables import ScoreTables, score_tables
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -30,24 +36,27 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.tables import TABLES
 
 SCORES = ("query_scores", "group_scores", "system_scores", "comparisons", "catalog_scores", "catalog_comparisons")
+REGISTER_SCORES = ("register_scores", "register_comparisons")
 
 
 def evaluation_assets(spec: CollectionSpec) -> Stage:
     """Inputs, one asset per ranked system, the tables of rankings and scores, the check that no ranking is short."""
+    by_register = spec.evaluation.test == "held_out"
+    tables_of_scores = (*SCORES, *(REGISTER_SCORES if by_register else ()))
 
     @work_asset(
         spec,
         INPUTS,
         stage="evaluation",
-        description="The external test collection as files, for the systems that rank it.",
-        deps=PARTS,
+        description=_INPUTS_ARE[spec.evaluation.test],
+        deps=needed_tables(spec),
         pool="duckdb",
         kinds={"parquet"},
     )
     def evaluation_inputs(warehouse: Warehouse, artifacts: Artifacts) -> dg.MaterializeResult:
-        frames = {name: warehouse.load(spec.collection, name) for name in PARTS}
-        test = judged_collection(*frames.values(), spec.evaluation.scope)
-        for name, frame in frames.items():
+        read = read_test(warehouse, spec)
+        test = judged_collection(*read[:3], spec.evaluation.scope)
+        for name, frame in zip(PARTS, read[:3], strict=True):
             artifacts.write_frame(spec.collection, name, frame)
         judged = test.queries.join(test.qrels, on="query_id", how="semi").group_by("level").len().sort("level")
         return dg.MaterializeResult(
@@ -58,6 +67,7 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
                 "judgments": test.qrels.height,
                 "groups": test.qrels["group_id"].n_unique(),
                 "judged_queries_by_level": dict(judged.iter_rows()),
+                **read.told,
                 **_note(test.qrels),
             },
         )
@@ -77,7 +87,7 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
 
     @table_assets(
         spec,
-        SCORES,
+        tables_of_scores,
         deps=[INPUTS, "retrieval_runs", "ranked_systems", "trained_passages", "erased_ids"],
         pool="cpu",
     )
@@ -88,12 +98,17 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         ranked = warehouse.load(spec.collection, "ranked_systems")
         _require_rankings_of(spec, test.ranked_hash, ranked)
         runs = warehouse.load(spec.collection, "retrieval_runs")
+        test = under_test(test)
         tables = score_tables(runs, test, list(spec.models), spec.evaluation, spec.seed)
         frames = {name: getattr(tables, name) for name in SCORES}
         # What a card compares with the weights it describes: the scores say themselves whose they are.
         frames["system_scores"] = tables.system_scores.join(ranked, on="system", how="left", maintain_order="left")
         metadata = _metadata(spec, tables, ties_at_cuts(runs, spec.evaluation.cutoffs), _note(test.qrels))
         metadata["system_scores"] |= stale_metadata(stale_models(warehouse, spec.collection))
+        if by_register:
+            found = register_tables(tables.query_scores, test, spec.systems, BM25, spec.evaluation, spec.seed)
+            frames |= dict(zip(REGISTER_SCORES, found[:2], strict=True))
+            metadata |= register_metadata(spec, found)
         yield from store(context, warehouse, spec, frames, metadata)
 
     @table_check(
@@ -115,14 +130,29 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
     return Stage([evaluation_inputs, *run_assets(spec), retrieval_runs, scores], [complete])
 
 
+_INPUTS_ARE = {
+    "landed": "The external test collection as files, for the systems that rank it.",
+    "held_out": "Corpus, queries and judgments of the held-out groups as files, for the systems that rank them.",
+}
+
+
 def _require_rankings_of(spec: CollectionSpec, test_hash: str, ranked: pl.DataFrame) -> None:
-    """Raises TendrilError where a system has no ranking of the present test collection: all it lacks would count 0."""
+    """Raises TendrilError where a system has no ranking of the present test collection: all it lacks would count 0; and
+    where one was made of rankings that were made anew since.
+    """
     of = dict(ranked.select("system", "test_hash").iter_rows())
     if lacking := [system for system in spec.systems if of.get(system) != test_hash]:
         raise TendrilError(
             f"{spec.collection}.retrieval_runs holds no ranking of the present test collection by {', '.join(lacking)}: "
             f"materialise {spec.collection}/runs/<system> of each, then {spec.collection}/retrieval_runs, then the scores"
         )
+    weights = dict(ranked.select("system", "weights").iter_rows())
+    for system in spec.systems:
+        if missing := [part for part in parts_of(spec, system) if (weights[part] or "") not in (weights[system] or "")]:
+            raise TendrilError(
+                f"{spec.collection}: {system} was made of another ranking than the present one of {', '.join(missing)}; "
+                f"materialise {spec.collection}/runs/{system} again, then {spec.collection}/retrieval_runs, then the scores"
+            )
 
 
 def _note(qrels: pl.DataFrame) -> dict[str, str]:

@@ -13,9 +13,10 @@ import polars as pl
 
 from tendril_assets.assets import trained_passages
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
+from tendril_assets.assets.mining import MINED, bm25_ranking, mined_negatives_asset, training_pairs, validation_qrels
 from tendril_assets.errors import TrainingError
-from tendril_assets.qrels.leakage import leaking, leaks_left
-from tendril_assets.qrels.splits import TRAIN, groups_of, too_few
+from tendril_assets.qrels.leakage import leaks_left
+from tendril_assets.qrels.splits import TRAIN, VALIDATION, groups_of, too_few
 from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
@@ -31,8 +32,10 @@ from tendril_assets.training.examples import (
     wrong_negatives,
 )
 from tendril_assets.training.job import data_hash
-from tendril_assets.training.pools import judged_pairs, negatives_by_reason
+from tendril_assets.training.mining import wrongly_mined
+from tendril_assets.training.pools import negatives_by_reason
 from tendril_assets.training.trained_on import trained_on
+from tendril_assets.training.validation_pool import validation_passages
 
 
 def _exchange_name(part: str) -> str:
@@ -45,27 +48,23 @@ def exchange_files(spec: CollectionSpec, artifacts: Artifacts) -> dict[str, Path
 
 
 def examples_assets(spec: CollectionSpec) -> Stage:
-    """splits, leakage -> training_examples."""
-    return Stage([_examples_asset(spec)], _checks(spec))
+    """splits, leakage -> training_examples; where negatives are mined, mined_negatives in between."""
+    mined = [mined_negatives_asset(spec)] if spec.examples.negatives == "mined" else []
+    return Stage([*mined, _examples_asset(spec)], _checks(spec))
 
 
 def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
     collection = spec.collection
+    read = ["qrels", "corpus", "queries", "splits", "split_sizes", "leakage"]
+    more = [MINED] if spec.examples.negatives == "mined" else []
+    own = ["project_queries"] if spec.registers else []
 
-    @table_assets(
-        spec,
-        ["training_examples"],
-        deps=["qrels", "corpus", "queries", "splits", "split_sizes", "leakage"],
-        version="2",
-    )
+    @table_assets(spec, ["training_examples"], deps=[*read, *more, *own], version="2")
     def write_training_examples(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        qrels, corpus, queries, splits = (
-            warehouse.load(collection, table) for table in ("qrels", "corpus", "queries", "splits")
-        )
-        leaked = leaking(warehouse.load(collection, "leakage"))
-        pairs = judged_pairs(qrels, corpus, queries, splits, leaked, spec.training.positive_grade)
+        corpus, queries, splits = (warehouse.load(collection, table) for table in ("corpus", "queries", "splits"))
+        pairs = training_pairs(warehouse, spec)
         examples = examples_of(pairs, spec.training, spec.seed)
         fates, negatives = by_fate(examples), negatives_by_reason(pairs)
         metadata: dict[str, Any] = {
@@ -77,12 +76,12 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
         if spec.models:  # a collection that only publishes data needs no validation set
             try:
                 if short := too_few(
-                    warehouse.load(collection, "split_sizes"), spec.subsets, spec.splits.min_validation_groups
+                    warehouse.load(collection, "split_sizes"), spec.trained_subsets, spec.splits.min_validation_groups
                 ):
                     raise TrainingError("; ".join(short))
-                exchange = exchange_set(
-                    examples, qrels, corpus, queries, splits, whole_corpus=spec.evaluation.scope == "collection"
-                )
+                qrels = validation_qrels(warehouse, spec)
+                ranked = validated_passages(spec, qrels, corpus, queries, splits)
+                exchange = exchange_set(examples, qrels, corpus, queries, splits, ranked=ranked)
                 for part, frame in exchange._asdict().items():
                     artifacts.write_frame(collection, _exchange_name(part), frame)
                 data = data_hash(exchange)
@@ -108,6 +107,21 @@ def _examples_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
     return write_training_examples
 
 
+def validated_passages(
+    spec: CollectionSpec, qrels: pl.DataFrame, corpus: pl.DataFrame, queries: pl.DataFrame, splits: pl.DataFrame
+) -> pl.Series | None:
+    """Passages that validation ranks where a query may be answered from anywhere; None where only from its own group.
+
+    ``qrels`` are those of ``validation_qrels``.
+    """
+    if spec.evaluation.scope == "group":
+        return None
+    validated = qrels.filter(pl.col("group_id").is_in(groups_of(splits, VALIDATION)))
+    asked = queries.join(validated, on="query_id", how="semi")
+    depth, tests = spec.examples.mined_depth, spec.splits.test
+    return validation_passages(asked, validated, corpus, splits, tests, bm25_ranking(spec), depth)
+
+
 def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     collection = spec.collection
 
@@ -127,20 +141,18 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         spec,
         "training_examples",
         "only_training_groups",
-        description="Every example comes from a group of the training split.",
+        description="Every example, and every passage in it, comes from a group of the training split.",
     )
     def only_training_groups(warehouse: Warehouse) -> dg.AssetCheckResult:
         train = groups_of(warehouse.load(collection, "splits"), TRAIN)
-        foreign = warehouse.load(collection, "training_examples", ["group_id"]).filter(~pl.col("group_id").is_in(train))
-        return dg.AssetCheckResult(
-            passed=foreign.is_empty(), metadata={"groups": str(foreign["group_id"].unique().sort().head(20).to_list())}
-        )
-
-    def judged(warehouse: Warehouse) -> pl.DataFrame:
-        qrels, corpus, queries, splits, leakage = (
-            warehouse.load(collection, name) for name in ("qrels", "corpus", "queries", "splits", "leakage")
-        )
-        return judged_pairs(qrels, corpus, queries, splits, leaking(leakage), spec.training.positive_grade)
+        examples = warehouse.load(collection, "training_examples")
+        used = examples.filter("used")
+        members = pl.concat([used["positive_id"], used["negative_ids"].explode()]).drop_nulls().unique()
+        held = warehouse.load(collection, "corpus", ["passage_id", "group_id"])
+        held = held.filter(pl.col("passage_id").is_in(members.implode()))
+        groups = pl.concat([examples["group_id"], held["group_id"]]).unique()
+        foreign = groups.filter(~groups.is_in(train)).sort().head(20)
+        return dg.AssetCheckResult(passed=foreign.is_empty(), metadata={"groups": str(foreign.to_list())})
 
     @table_check(
         spec,
@@ -150,7 +162,7 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         "every example in use has its full number of different, irrelevant negatives.",
     )
     def every_positive_accounted(warehouse: Warehouse) -> dg.AssetCheckResult:
-        examples, pairs = warehouse.load(collection, "training_examples"), judged(warehouse)
+        examples, pairs = warehouse.load(collection, "training_examples"), training_pairs(warehouse, spec)
         odd, wrong = unaccounted(examples, pairs), wrong_negatives(examples, pairs, spec.training.n_negatives)
         fates = by_fate(examples)
         positives = pairs.filter("is_positive").height
@@ -168,12 +180,21 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         spec,
         "training_examples",
         "grades_as_judged",
-        description="By the accepted grades themselves: each positive in use has the positive grade and each of its negatives "
-        "is irrelevant, for the same query and in the same group.",
+        description="By the accepted grades themselves: each positive in use has the positive grade, and each of its negatives "
+        + (
+            "was mined for this query and is relevant to it by no grade."
+            if spec.examples.negatives == "mined"
+            else "is irrelevant, for the same query and in the same group."
+        ),
     )
     def grades_as_judged(warehouse: Warehouse) -> dg.AssetCheckResult:
         examples, qrels = (warehouse.load(collection, name) for name in ("training_examples", "qrels"))
-        wrong = misgraded(examples, qrels, spec.training.positive_grade)
+        if spec.examples.negatives == "mined":
+            positives = examples.with_columns(negative_ids=pl.lit([], dtype=pl.List(pl.String)))
+            graded = misgraded(positives, qrels, spec.training.positive_grade)
+            wrong = pl.concat([graded, wrongly_mined(examples, warehouse.load(collection, MINED), qrels)])
+        else:
+            wrong = misgraded(examples, qrels, spec.training.positive_grade)
         return dg.AssetCheckResult(
             passed=wrong.is_empty(), metadata={"misgraded": wrong.height, "first": str(wrong.head(20).rows())}
         )
@@ -187,7 +208,7 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     )
     def levels_balanced(warehouse: Warehouse) -> dg.AssetCheckResult:
         examples = warehouse.load(collection, "training_examples", ["level", "used"])
-        told = unequal_levels(examples, spec.subsets)
+        told = unequal_levels(examples, spec.trained_subsets)
         return dg.AssetCheckResult(passed=told is None, severity=dg.AssetCheckSeverity.WARN, description=told)
 
     return [no_leak_in_training, only_training_groups, every_positive_accounted, grades_as_judged, levels_balanced]

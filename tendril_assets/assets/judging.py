@@ -11,12 +11,14 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from tendril_assets.assets.asking import Replies, ask, data_version, open_ledger
+from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
+from tendril_assets.assets.candidate_checks import candidate_check
 from tendril_assets.assets.common import Stage, asset_key, counts, store, table_assets, table_check, work_asset
 from tendril_assets.assets.judge_in_use import decide, system_in_use
 from tendril_assets.assets.shown import cost_pictures
 from tendril_assets.evaluation.model_state import unusable_models
-from tendril_assets.judging.candidates import fan_out, plan
+from tendril_assets.judging.applied import why_none
+from tendril_assets.judging.candidates import fan_out, nothing_planned, plan
 from tendril_assets.judging.parse import PARSER_VERSION, latest_calls, parse_calls
 from tendril_assets.judging.purposes import HAND_OVERS, JUDGE, needed
 from tendril_assets.judging.systems import declared_system, systems_of
@@ -24,13 +26,15 @@ from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.gateway import Gateway
 from tendril_assets.resources.ledger import FINAL_STATUSES
 from tendril_assets.resources.request_passages import note_requests
-from tendril_assets.resources.sql import query
+from tendril_assets.resources.sql import inputs, query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
 
 REQUESTS = HAND_OVERS[JUDGE].file
 # Handed over by the drift check, where there was a round: what was asked again was paid for too.
 REPEATS = "drift_repeats"
+NONE = "none was accepted"
 
 
 def judging_assets(spec: CollectionSpec) -> Stage:
@@ -45,21 +49,25 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
 
     # Where the calibration decides who judges, or whether anyone does, it comes first.
     first = ["judge_choice"] if spec.judge.calibration.decides else []
+    pairs_of = "judging/pooled_candidates" if spec.candidates.policy == "pooled" else "judging/candidates"
+    paired = sorted({*inputs(pairs_of), "corpus", "queries", "project_queries", "erased_ids"})
 
-    @table_assets(
-        spec, ["candidates", "request_passages"], deps=["corpus", "queries", "project_queries", "erased_ids", *first]
-    )
+    @table_assets(spec, ["candidates", "request_passages"], deps=[*paired, *first])
     def candidates(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         judge = decide(warehouse, artifacts, spec)
-        planned = plan(
-            warehouse.frame(collection, query("judging/candidates"), "pair passages and queries"),
-            warehouse.load(collection, "queries", ["query_id", "text"]),
-            warehouse.load(collection, "corpus", ["passage_id", "text"]),
-            judge.factory,
-            judge.guideline,
-        )
+        if judge is None:
+            context.log.warning(_none_judges(warehouse, collection))
+            planned = nothing_planned()
+        else:
+            planned = plan(
+                warehouse.frame(collection, query(pairs_of), "pair passages and queries"),
+                warehouse.load(collection, "queries", ["query_id", "text"]),
+                warehouse.load(collection, "corpus", ["passage_id", "text"]),
+                judge.factory,
+                judge.guideline,
+            )
         # Before any of them can be asked: a reply that nobody can tie to its passages could not be erased with them.
         documents = warehouse.load(collection, "corpus", ["passage_id", "document_id"])
         asked = (
@@ -75,8 +83,8 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
         metadata = {
             "requests": planned.requests.height,
             "shared": planned.candidates.height - planned.requests.height,
-            "model": judge.llm.model,
-            "guideline": judge.guideline.identity,
+            "model": judge.llm.model if judge else NONE,
+            "guideline": judge.guideline.identity if judge else NONE,
             "path": dg.MetadataValue.path(str(path)),
         }
         yield from store(context, warehouse, spec, {"candidates": planned.candidates}, {"candidates": metadata})
@@ -90,6 +98,11 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     def judge_replies(context: dg.AssetExecutionContext, artifacts: Artifacts, gateway: Gateway) -> Replies:
         judge, ledger = system_in_use(artifacts, spec), open_ledger()
         requests = artifacts.read_frame(collection, REQUESTS)
+        if judge is None:
+            context.log.warning("no judge was accepted, so nothing is asked")
+            metadata = {"judge": NONE, "requests": 0}
+            yield dg.MaterializeResult(data_version=keys_version(requests["request_key"]), metadata=metadata)
+            return
         # Before money is spent on judgments that no training could use.
         if not requests["request_key"].is_in(ledger.answered().implode()).all():
             _tell_models(context, spec)
@@ -126,7 +139,12 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
     def judgments(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        guideline = system_in_use(artifacts, spec).guideline
+        judge = system_in_use(artifacts, spec)
+        if judge is None:
+            nothing = TABLES["judgments"].empty()
+            yield from store(context, warehouse, spec, {"judgments": nothing}, {"judgments": {"judge": NONE}})
+            return
+        guideline = judge.guideline
         calls = warehouse.load(
             collection, "judge_calls", ["request_key", "sequence", "status", "finish_reason", "content"]
         )
@@ -145,16 +163,6 @@ def _judge_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
 
 def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     collection = spec.collection
-
-    @table_check(
-        spec,
-        "candidates",
-        "every_pair_of_a_group",
-        description="Candidates are as many as passages times queries, summed over the groups.",
-    )
-    def every_pair_of_a_group(warehouse: Warehouse) -> dg.AssetCheckResult:
-        row = warehouse.frame(collection, query("judging/expected_candidates")).row(0, named=True)
-        return dg.AssetCheckResult(passed=row["candidates"] == row["expected"], metadata=row)
 
     @table_check(
         spec,
@@ -194,7 +202,14 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
             metadata={"routes": len(named), "entries": named},
         )
 
-    return [every_pair_of_a_group, judgments_are_the_fan_out, every_request_is_answered, one_route_judges]
+    return [candidate_check(spec), judgments_are_the_fan_out, every_request_is_answered, one_route_judges]
+
+
+def _none_judges(warehouse: Warehouse, collection: str) -> str:
+    why = why_none(warehouse.load(collection, "judge_choice"))
+    return (
+        f"no judge met the acceptance that was declared before the data: nothing is asked, no label is applied. {why}"
+    )
 
 
 def completeness(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, int]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.assets.judging import completeness
+from tendril_assets.assets.routed_qrels import routed_qrels
 from tendril_assets.assets.shown import label_pictures
 from tendril_assets.qrels.assemble import assemble, require_complete
 from tendril_assets.resources.sql import query
@@ -15,7 +16,12 @@ from tendril_assets.spec import CollectionSpec
 
 
 def qrels_assets(spec: CollectionSpec) -> Stage:
-    """judgments -> qrels."""
+    """judgments -> qrels; where grades come by several routes, with the evidence of each."""
+    return routed_qrels(spec) if spec.registers else _judged_qrels(spec)
+
+
+def _judged_qrels(spec: CollectionSpec) -> Stage:
+    """Every grade is the judge's."""
     collection = spec.collection
 
     @table_assets(spec, ["qrels"], deps=["judgments", "candidates", "judge_calls"])

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from tendril_assets.child_pool import Job
 from tendril_assets.corpus.anonymize import AnonymizedDocument
 from tendril_assets.corpus.chunking import CHUNKER_VERSION, PassageText, passages_of
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION, Extraction, read_documents
+from tendril_assets.corpus.extraction import PageText
 from tendril_assets.errors import TendrilError
 from tendril_assets.records import Table
 from tendril_assets.resources.artifacts import Artifacts, Owner
@@ -48,6 +49,18 @@ class SampledFile:
     withheld: bool = False
 
 
+class Cutter(NamedTuple):
+    """How pages become passages; ``version`` names the rule."""
+
+    version: str
+    cut: Callable[[Sequence[PageText]], list[PassageText]]
+
+
+PARAGRAPHS = Cutter(CHUNKER_VERSION, passages_of)
+# For a rule that wants the whole document: its pages as they are.
+PAGES = Cutter("pages-1", lambda pages: [PassageText(page.number, n, page.text) for n, page in enumerate(pages)])
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a document gave: its ``extraction`` without the pages, their lengths, and the ``passages`` cut from them.
@@ -61,8 +74,8 @@ class Reading:
     seconds: float
 
     @classmethod
-    def of(cls, extraction: Extraction, seconds: float) -> "Reading":
-        passages = passages_of(extraction.pages)
+    def of(cls, extraction: Extraction, seconds: float, cutter: Cutter = PARAGRAPHS) -> "Reading":
+        passages = cutter.cut(extraction.pages)
         return cls(replace(extraction, pages=()), list(extraction.page_characters), passages, seconds)
 
     def to_bytes(self) -> bytes:
@@ -153,6 +166,7 @@ def read_files(
     artifacts: Artifacts,
     log: Callable[[str], None],
     tally: Tally,
+    cutter: Cutter = PARAGRAPHS,
 ) -> Iterator[tuple[SampledFile, Reading]]:
     """Each file as it was read: first the ones read before, then the others as they end.
 
@@ -163,7 +177,7 @@ def read_files(
     """
     waiting: dict[str, SampledFile] = {}
     for number, file in enumerate(files):
-        stored = _stored(file, limits, artifacts)
+        stored = _stored(file, limits, artifacts, cutter)
         if stored is None:
             waiting[str(number)] = file
             continue
@@ -175,34 +189,34 @@ def read_files(
     jobs = [(job_id, file.path) for job_id, file in waiting.items()]
     for job_id, extraction, seconds in read_documents(jobs, limits, workers, progress):
         file = waiting[job_id]
-        reading = Reading.of(extraction, seconds)
+        reading = Reading.of(extraction, seconds, cutter)
         if not extraction.transient and not file.withheld:
             key = extraction_key(file, limits)
             record = {"extraction": asdict(extraction), "seconds": seconds}
             artifacts.put(EXTRACTIONS, file.owner, key, _plain(record))
-            artifacts.put(READINGS, file.owner, _cut_key(key), reading.to_bytes())
+            artifacts.put(READINGS, file.owner, _cut_key(key, cutter), reading.to_bytes())
         tally.now += 1
         yield file, reading
 
 
-def _stored(file: SampledFile, limits: ExtractionSpec, artifacts: Artifacts) -> Reading | None:
+def _stored(file: SampledFile, limits: ExtractionSpec, artifacts: Artifacts, cutter: Cutter) -> Reading | None:
     if file.withheld:
         return None
     key = extraction_key(file, limits)
-    cut = artifacts.cached(READINGS, file.owner, _cut_key(key))
+    cut = artifacts.cached(READINGS, file.owner, _cut_key(key, cutter))
     if cut is not None:
         return Reading.from_bytes(cut)
     pages = artifacts.cached(EXTRACTIONS, file.owner, key)
     if pages is None:
         return None
     record = json.loads(pages)
-    reading = Reading.of(Extraction.from_bytes(_plain(record["extraction"])), record["seconds"])
-    artifacts.put(READINGS, file.owner, _cut_key(key), reading.to_bytes())
+    reading = Reading.of(Extraction.from_bytes(_plain(record["extraction"])), record["seconds"], cutter)
+    artifacts.put(READINGS, file.owner, _cut_key(key, cutter), reading.to_bytes())
     return reading
 
 
-def _cut_key(key: str) -> str:
-    return f"{CHUNKER_VERSION}|{key}"
+def _cut_key(key: str, cutter: Cutter) -> str:
+    return f"{cutter.version}|{key}"
 
 
 def mask_documents(

@@ -26,14 +26,22 @@ from tendril_assets.assets.released import (
     passages_of_releases,
     with_release,
 )
+from tendril_assets.assets.stages import TABLE as ACCEPTED
 from tendril_assets.assets.stale_models import mark_stale_models, stale_metadata, stale_models, stale_systems
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.files import write_atomically
-from tendril_assets.release.figures import CARD_FIGURES, REPORT_FIGURES, REPORT_TABLES, REPORT_VIEWS, read_figures
+from tendril_assets.release.figures import (
+    REPORT_FIGURES,
+    REPORT_TABLES,
+    REPORT_VIEWS,
+    card_figures,
+    figure_query,
+    read_figures,
+)
 from tendril_assets.release.folders import MODELS
-from tendril_assets.release.huggingface import published_rows
-from tendril_assets.release.invariants import BREACH_QUERIES, Breach, personal_breaches, sql_breaches
+from tendril_assets.release.huggingface import Rows, published_rows
+from tendril_assets.release.invariants import Breach, breach_queries, personal_breaches, sql_breaches
 from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
 from tendril_assets.release.model_folder import write_model
@@ -53,6 +61,7 @@ from tendril_assets.spec import CollectionSpec
 from tendril_assets.training.job import data_hash, read_exchange
 
 ROWS = ("corpus", "queries", "qrels")
+PARTS_QUERIES = ("query_parts",)
 
 
 def release_assets(spec: CollectionSpec) -> Stage:
@@ -64,7 +73,8 @@ def release_assets(spec: CollectionSpec) -> Stage:
 
 
 def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = _inputs((*ROWS, *BREACH_QUERIES, *CARD_FIGURES)) | {"judge_agreement", "judge_choice"}
+    names = (*ROWS, *breach_queries(spec), *card_figures(spec), *(PARTS_QUERIES if spec.registers else ()))
+    deps = _inputs(spec, names) | {"judge_agreement", "judge_choice"}
 
     @table_assets(spec, [TABLE], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
     def releases(
@@ -96,14 +106,14 @@ def _release_inputs(
 ) -> ReleaseInputs:
     choice = warehouse.load(spec.collection, "judge_choice")
     require_planned_judge(spec, choice, planned_judge(artifacts, spec))
-    frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *BREACH_QUERIES)}
-    rows = published_rows(*(frames[name] for name in ROWS), spec.release.group_column)
-    breaches = sql_breaches(*(frames[name] for name in BREACH_QUERIES))
+    frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *breach_queries(spec))}
+    rows = _published(warehouse, spec, frames)
+    breaches = sql_breaches(*(frames[name] for name in breach_queries(spec)))
     personal = _personal(frames["corpus"], artifacts, spec, settings)
     return ReleaseInputs(
         spec=spec,
         rows=rows,
-        figures=read_figures(lambda name: _frame(warehouse, spec, name), CARD_FIGURES),
+        figures=read_figures(lambda name: _frame(warehouse, spec, name), card_figures(spec)),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
         choice=choice,
         # First the few names of red checks: of the ids after them, which say what is wrong, an error shows only some.
@@ -115,7 +125,15 @@ def _release_inputs(
     )
 
 
+def _published(warehouse: Warehouse, spec: CollectionSpec, frames: Mapping[str, pl.DataFrame]) -> Rows:
+    """The rows to publish; where queries are of registers, the judgments in parts: train, dev and test."""
+    parts = _frame(warehouse, spec, PARTS_QUERIES[0]) if spec.registers else None
+    return published_rows(*(frames[name] for name in ROWS), spec.release.group_column, parts)
+
+
 def _personal(corpus: pl.DataFrame, artifacts: Artifacts, spec: CollectionSpec, settings: Settings) -> list[Breach]:
+    if spec.anonymization.detector == "none":
+        return []
     found = residual_in_documents(corpus, residual_search(), artifacts, spec.collection, settings.workers)
     return personal_breaches(found)
 
@@ -155,7 +173,7 @@ def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
         stage="release",
         description="Each fine-tuned model as a folder to load or publish: weights, card, licence and notice. Every figure of "
         "the card is from the tables.",
-        deps=sorted(deps | _inputs(("training_use", *ROWS))),
+        deps=sorted(deps | _inputs(spec, ("training_use", *ROWS))),
         pool="cpu",
         kinds={"markdown", "huggingface"},
     )
@@ -229,13 +247,13 @@ def _is_released(warehouse: Warehouse, spec: CollectionSpec) -> bool:
     written = former_releases(warehouse, spec.collection)
     here = (pl.col("version") == spec.release.version) & pl.col("withdrawn_at").is_null()
     found = written.filter(here)["content_hash"].to_list()
-    rows = published_rows(*(_frame(warehouse, spec, name) for name in ROWS), spec.release.group_column)
+    rows = _published(warehouse, spec, {name: _frame(warehouse, spec, name) for name in ROWS})
     return bool(found) and found == [content_of(rows)]
 
 
 def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
     views = {table for name in REPORT_VIEWS for table in sql.inputs(f"views/{name}")}
-    deps = _inputs(REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/stale_systems")}
+    deps = _inputs(spec, REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/stale_systems")}
 
     @work_asset(
         spec,
@@ -310,6 +328,8 @@ _JUDGING_ENDS = ("judge_agreement", "calibration_systems", "judge_choice", "leak
 
 
 def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
+    stages = [ACCEPTED] if spec.evaluation.test == "held_out" else []
+
     @work_asset(
         spec,
         "snapshot",
@@ -317,7 +337,7 @@ def _snapshot(spec: CollectionSpec) -> dg.AssetsDefinition:
         description="The analysts' read-only copy of the warehouse, with views and without raw texts.",
         # Of the corpus and the judging stages too: their jobs end with a snapshot, and a removal shows in the analysts' copy.
         # Not of the model cards: the copy holds nothing of them, and a refused card is no reason to go without it.
-        deps=[*_CORPUS_ENDS, *_JUDGING_ENDS, "releases", PASSAGES, "report"],
+        deps=[*_CORPUS_ENDS, *_JUDGING_ENDS, *stages, "releases", PASSAGES, "report"],
         pool="duckdb",
         kinds={"duckdb"},
     )
@@ -373,9 +393,9 @@ def _damaged(release: Mapping[str, Any]) -> list[str]:
 
 
 def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str) -> pl.DataFrame:
-    return warehouse.frame(spec.collection, sql.query(f"release/{name}"), f"read {name}")
+    return warehouse.frame(spec.collection, sql.query(f"release/{figure_query(name, spec)}"), f"read {name}")
 
 
-def _inputs(names: tuple[str, ...]) -> set[str]:
-    """Tables that the named release queries read."""
-    return {table for name in names for table in sql.inputs(f"release/{name}")}
+def _inputs(spec: CollectionSpec, names: tuple[str, ...]) -> set[str]:
+    """Tables that the named figures are read from."""
+    return {table for name in names for table in sql.inputs(f"release/{figure_query(name, spec)}")}

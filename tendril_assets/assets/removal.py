@@ -7,7 +7,8 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import table_check
-from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.identifiers import Identifiers
+from tendril_assets.corpus.named_identifiers import named_passage
 from tendril_assets.corpus.removal_effects import NO_MATCH, removal_effects
 from tendril_assets.corpus.removals import Removals, is_address
 from tendril_assets.corpus.removed_passages import REMEMBERED, take_out, taken_per_entry
@@ -42,6 +43,10 @@ def withheld_documents(warehouse: Warehouse, collection: str) -> Withheld:
     if places:
         landed = warehouse.load(collection, "documents", ["project", "document"])
         found.named.update((project, name) for project, name in landed.iter_rows() if f"{project}/{name}" in places)
+    groups = {group for entry in listed if (group := named_passage(entry))}
+    if groups:
+        landed = warehouse.load(collection, "documents", ["project", "document"])
+        found.named.update((project, name) for project, name in landed.iter_rows() if project in groups)
     return found
 
 
@@ -64,7 +69,7 @@ def with_former_seconds(
 
 
 def taken_out(
-    warehouse: Warehouse, spec: CollectionSpec, found: pl.DataFrame, hasher: KeyedHasher
+    warehouse: Warehouse, spec: CollectionSpec, found: pl.DataFrame, hasher: Identifiers
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """``found`` without what is removed, and the tables ``removed_passages`` and ``removal_effects``.
 
@@ -90,7 +95,7 @@ def taken_out(
 
 
 def erase_newly_hit(
-    warehouse: Warehouse, artifacts: Artifacts, collection: str, removed: pl.DataFrame, hasher: KeyedHasher
+    warehouse: Warehouse, artifacts: Artifacts, collection: str, removed: pl.DataFrame, hasher: Identifiers
 ) -> None:
     """Erase what was cached of the documents that ``removed``, the new rows of removed_passages, takes a passage from for
     the first time: it holds that passage. Call it before these rows are stored, so that a kill in between repeats it."""

@@ -5,7 +5,8 @@ published collection (800 projects drawn, 169 excluded, 631 left). So an area ma
 sample promised: ``areas_keep_their_projects`` counts them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -47,23 +48,9 @@ def restriction_assets(spec: CollectionSpec) -> Stage:
     def restrict(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        passages = warehouse.load(collection, "passages", ["project", "document", "page", "position", "text"])
-        edges = page_edges(warehouse.load(collection, "document_status", ["project", "document", "dropped_lines"]))
-        owners = warehouse.frame(
-            collection,
-            "SELECT project, document, group_id, document_id FROM sampled_documents JOIN sampled_projects USING (project)",
-        )
-        texts = (
-            pl.concat([passages, edges])
-            .join(owners, on=["project", "document"])
-            .sort("project", "document", "position")
-        )
-        spans = spans_of(texts, "project", "document")
-        found = restrictions_in_documents(
-            Texts.with_pages(texts, spans, collection), Settings.from_env().workers, artifacts, context.log.info
-        )
-        rows = {(*texts.row(spans[name].start)[:2], *clause) for name, clauses in found for clause in clauses}
-        rows |= {(*place, WITHHELD) for place in withheld_restrictions(warehouse.load(collection, "removed_passages"))}
+        rows: set[tuple[Any, ...]] = set()
+        if spec.restrictions.policy == "rules":
+            rows = _found_by_rules(warehouse, collection, artifacts, context.log.info)
         reviewed = _reviewed(warehouse, collection, TABLES["restricted_projects"].frame(sorted(rows)))
         for project, document, page, rule in reviewed.unseen.select("project", "document", "page", "rule").iter_rows():
             context.log.warning(
@@ -111,6 +98,28 @@ def restriction_assets(spec: CollectionSpec) -> Stage:
         )
 
     return Stage([restrict], [areas_keep_their_projects])
+
+
+def _found_by_rules(
+    warehouse: Warehouse, collection: str, artifacts: Artifacts, log: Callable[[str], None]
+) -> set[tuple[Any, ...]]:
+    """Rows of ``restricted_projects`` that the rules find, and those of removed passages."""
+    passages = warehouse.load(collection, "passages", ["project", "document", "page", "position", "text"])
+    edges = page_edges(warehouse.load(collection, "document_status", ["project", "document", "dropped_lines"]))
+    owners = warehouse.frame(
+        collection,
+        "SELECT project, document, group_id, document_id FROM sampled_documents JOIN sampled_projects USING (project)",
+    )
+    texts = (
+        pl.concat([passages, edges]).join(owners, on=["project", "document"]).sort("project", "document", "position")
+    )
+    spans = spans_of(texts, "project", "document")
+    found = restrictions_in_documents(
+        Texts.with_pages(texts, spans, collection), Settings.from_env().workers, artifacts, log
+    )
+    rows = {(*texts.row(spans[name].start)[:2], *clause) for name, clauses in found for clause in clauses}
+    rows |= {(*place, WITHHELD) for place in withheld_restrictions(warehouse.load(collection, "removed_passages"))}
+    return rows
 
 
 def page_edges(status: pl.DataFrame) -> pl.DataFrame:

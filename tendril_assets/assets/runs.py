@@ -2,29 +2,36 @@
 
 A ranking is cached under a hash of all that determines it: the texts, who ranks what, the scope and depth, and the
 system (BM25's parameters, or the model's weights and prompts), so a system whose name stays and whose weights do not
-is ranked anew, and nothing else is.
+is ranked anew, and nothing else is. A hybrid and a reranked system are made of their parts' files, and cached under what
+these hold.
 """
 
 import io
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import work_asset
+from tendril_assets.assets.rank_system import (
+    BM25,
+    Ranked,
+    composition,
+    model_of,
+    parts_of,
+    rank_system,
+    reranker_name,
+    system_identity,
+)
 from tendril_assets.errors import TendrilError
-from tendril_assets.evaluation import bm25, dense
 from tendril_assets.evaluation.collection import JudgedCollection, frame_hash, judged_collection
-from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import ties_at_cut
-from tendril_assets.evaluation.model_files import weights_hash
-from tendril_assets.evaluation.model_state import tell_cut
-from tendril_assets.evaluation.models import is_pinned, model_identity, weights_name
+from tendril_assets.evaluation.models import weights_name
 from tendril_assets.evaluation.ranking import RUN_SCHEMA, UNIT, Scope
+from tendril_assets.evaluation.rerank import LEXICAL
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.spec import CollectionSpec
 
@@ -34,8 +41,6 @@ PARTS = ("test_corpus", "test_queries", "test_qrels")
 WEIGHTS_COLUMN = "weights"
 EMPTY = "the test collection has no judged pair: nothing was ranked, all evaluation tables are empty"
 
-Ranked = tuple[pl.DataFrame, dict[str, Any]]
-
 
 def read_inputs(artifacts: Artifacts, spec: CollectionSpec) -> JudgedCollection:
     """What ``evaluation_inputs`` handed over."""
@@ -44,9 +49,8 @@ def read_inputs(artifacts: Artifacts, spec: CollectionSpec) -> JudgedCollection:
 
 
 def run_assets(spec: CollectionSpec) -> list[dg.AssetsDefinition]:
-    """``runs/<system>`` for BM25, each base model and each fine-tuned model."""
-    models = list(spec.models)
-    return [_bm25_run(spec), *(_base_run(spec, m) for m in models), *(_tuned_run(spec, m) for m in models)]
+    """``runs/<system>`` for BM25, each base model, each fine-tuned model, each hybrid and each reranked system."""
+    return [_run_asset(spec, system) for system in spec.systems]
 
 
 def read_run(artifacts: Artifacts, spec: CollectionSpec, system: str, test: JudgedCollection) -> pl.DataFrame:
@@ -72,20 +76,6 @@ def read_weights(artifacts: Artifacts, spec: CollectionSpec, system: str) -> str
             f"{spec.collection}/runs/{system} again"
         )
     return None if run.is_empty() else run[WEIGHTS_COLUMN][0]
-
-
-def kept_weights(artifacts: Artifacts, spec: CollectionSpec, model: str) -> Path:
-    """Folder of a fine-tuned model's weights.
-
-    Raises TendrilError where there is no finished training, or where the weights are not those it finished with.
-    """
-    folder = artifacts.folder(spec.collection, "models", model)
-    result, kept = folder / "result.json", folder / "kept"
-    if not result.is_file() or (found := weights_hash(kept)) is None:
-        raise TendrilError(f"{folder} holds no finished training: materialise {spec.collection}/models/{model} first")
-    if found != json.loads(result.read_text(encoding="utf-8"))["weights_sha256"]:
-        raise TendrilError(f"{kept} is not what training left: materialise {spec.collection}/models/{model} again")
-    return kept
 
 
 def publish_run(
@@ -136,98 +126,76 @@ def publish_run(
     )
 
 
-def _run_asset(
-    spec: CollectionSpec, system: str, *, pool: str, kinds: set[str], description: str, deps: tuple[str, ...] = ()
-) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
-    return work_asset(
+def _run_asset(spec: CollectionSpec, system: str) -> dg.AssetsDefinition:
+    title, pool, kinds, deps = _described(spec, system)
+
+    @work_asset(
         spec,
         f"runs/{system}",
         stage="evaluation",
-        description=description,
+        description=f"Ranking of the test collection by {title}.",
         deps=[INPUTS, *deps],
         pool=pool,
         kinds={*kinds, "parquet"},
         version=RANKING_VERSION,
     )
-
-
-def _bm25_run(spec: CollectionSpec) -> dg.AssetsDefinition:
-    rules = spec.evaluation
-
-    @_run_asset(spec, "bm25", pool="cpu", kinds={"bm25"}, description="Ranking of the test collection by BM25.")
-    def run(artifacts: Artifacts) -> dg.MaterializeResult:
-        parameters = {"bm25": rules.bm25.model_dump(mode="json"), "tokeniser": bm25.TOKENISER_VERSION}
+    def run(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:
+        if parts := parts_of(spec, system):
+            return _run_of_parts(context, artifacts, spec, system, parts)
+        identity, weights = system_identity(artifacts, spec, system), None
+        if system != BM25:
+            model, folder = model_of(artifacts, spec, system)
+            weights = weights_name(spec.models[model], folder)
+            if identity is None:
+                told = f"{spec.models[model].base} has no pinned revision: its ranking is made anew each time"
+                context.log.warning(told)
 
         def make(scopes: list[Scope]) -> Ranked:
-            return bm25.rank_bm25(scopes, rules.bm25, rules.depth), {"parameters": parameters}
+            return rank_system(context, artifacts, spec, system, scopes, spec.evaluation.depth, only_these=True)
 
-        identity = json.dumps(parameters, sort_keys=True)
-        return publish_run(artifacts, spec, "bm25", identity=identity, weights=None, make=make)
-
-    return run
-
-
-def _base_run(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
-    text = f"Ranking of the test collection by {spec.models[model].base_title} as published."
-
-    @_run_asset(spec, f"{model}_base", pool="gpu", kinds={"pytorch"}, description=text)
-    def run(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:
-        return _dense_run(context, artifacts, spec, model, f"{model}_base", None)
+        return publish_run(artifacts, spec, system, identity=identity, weights=weights, make=make)
 
     return run
 
 
-def _tuned_run(spec: CollectionSpec, model: str) -> dg.AssetsDefinition:
-    text = f"Ranking of the test collection by {model}, fine-tuned on this collection."
-
-    @_run_asset(spec, f"{model}_tuned", pool="gpu", kinds={"pytorch"}, description=text, deps=(f"models/{model}",))
-    def run(context: dg.AssetExecutionContext, artifacts: Artifacts) -> dg.MaterializeResult:
-        return _dense_run(context, artifacts, spec, model, f"{model}_tuned", kept_weights(artifacts, spec, model))
-
-    return run
-
-
-def _dense_run(
-    context: dg.AssetExecutionContext,
-    artifacts: Artifacts,
-    spec: CollectionSpec,
-    model: str,
-    system: str,
-    weights: Path | None,
+def _run_of_parts(
+    context: dg.AssetExecutionContext, artifacts: Artifacts, spec: CollectionSpec, system: str, parts: tuple[str, ...]
 ) -> dg.MaterializeResult:
-    described = spec.models[model]
+    test = read_inputs(artifacts, spec)
+    runs = {name: read_run(artifacts, spec, name, test).drop("system") for name in parts}
+    made = composition(spec, system)
+    identity = made and json.dumps([made, *(frame_hash(run) for run in runs.values())])
+    weights = [*(read_weights(artifacts, spec, name) for name in parts), reranker_name(spec, system)]
 
     def make(scopes: list[Scope]) -> Ranked:
-        store = EmbeddingStore(artifacts.folder(spec.collection, "embeddings", system))
-        encoder = dense.load_encoder(described, weights, store=store)
-        if weights is None:  # a fine-tuned model has the width it was trained with
-            tell_cut(described, context.log)
-        passages = [text for scope in scopes for text in scope.passages["text"]]
-        queries = [text for scope in scopes for text in scope.queries["text"]]
-        first = {kind: encoder.prompt(kind) + texts[0] for kind, texts in (("query", queries), ("document", passages))}
-        # Texts go into no log: the page of the asset tells where they are.
-        shown = pl.DataFrame({"kind": list(first), "input": list(first.values())})
-        path = artifacts.write_frame(spec.collection, f"first_inputs_{system}", shown)
-        run = dense.rank_dense(
-            scopes,
-            encoder,
-            spec.evaluation.depth,
-            lambda done, total: context.log.info(f"{system}: {done:,} of {total:,} passages encoded"),
+        return rank_system(
+            context, artifacts, spec, system, scopes, spec.evaluation.depth, part=runs.__getitem__, only_these=True
         )
-        return run, {
-            "embeddings_dropped": encoder.keep_only([*passages, *queries]),
-            "encoded_texts": encoder.encoded,
-            "texts_from_store": encoder.reused,
-            "truncated_inputs": encoder.truncated(passages, "document") + encoder.truncated(queries, "query"),
-            "max_length": described.max_length,
-            "prompts": [encoder.prompt("query"), encoder.prompt("document")],
-            "first_inputs": dg.MetadataValue.path(str(path)),
-        }
 
-    pinned = weights is not None or is_pinned(described)
-    if not pinned:
-        context.log.warning(f"{described.base} has no pinned revision: its ranking is made anew each time")
-    parts = [model_identity(described, weights), described.query_prompt, described.document_prompt]
-    identity = json.dumps(parts) if pinned else None
-    name = weights_name(described, weights)
-    return publish_run(artifacts, spec, system, identity=identity, weights=name, make=make)
+    return publish_run(
+        artifacts,
+        spec,
+        system,
+        identity=identity,
+        weights=" + ".join(name for name in weights if name) or None,
+        make=make,
+    )
+
+
+def _described(spec: CollectionSpec, system: str) -> tuple[str, str, set[str], list[str]]:
+    """What ranks, in words; the pool of its step, its kinds, and the assets it needs beside the test collection."""
+    runs = [f"runs/{name}" for name in parts_of(spec, system)]
+    rules = spec.evaluation
+    if system == BM25:
+        return "BM25", "cpu", {"bm25"}, runs
+    if system in rules.hybrids:
+        return f"{' and '.join(rules.hybrids[system].of)}, fused by reciprocal ranks", "cpu", {"polars"}, runs
+    if system in rules.reranked:
+        rule = rules.reranked[system]
+        needs_model = spec.rerankers[rule.reranker].base != LEXICAL
+        title = f"{rule.of}, the first {rule.depth} reordered by {rule.reranker}"
+        return title, "gpu" if needs_model else "cpu", {"pytorch"} if needs_model else {"polars"}, runs
+    model, _, kind = system.rpartition("_")
+    if kind == "base":
+        return f"{spec.models[model].base_title} as published", "gpu", {"pytorch"}, runs
+    return f"{model}, fine-tuned on this collection", "gpu", {"pytorch"}, [f"models/{model}"]

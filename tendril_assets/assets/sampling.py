@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import dagster as dg
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
-from tendril_assets.assets.keys import keyed_hasher
+from tendril_assets.assets.keys import published_identifiers
 from tendril_assets.assets.removal import removal_list
-from tendril_assets.corpus.identifiers import refuse_collisions, refuse_lookalikes
+from tendril_assets.corpus.identifiers import NAMED, refuse_collisions, refuse_lookalikes
+from tendril_assets.corpus.named_identifiers import refuse_unnameable
 from tendril_assets.corpus.sampling import Standing, sample_areas, sample_criterion, sample_documents, sample_projects
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -22,11 +23,13 @@ def sampling_assets(spec: CollectionSpec) -> Stage:
         spec, ["sampled_projects", "sampled_documents"], deps=["projects", "documents", "test_projects", "removals"]
     )
     def sample(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        hasher = keyed_hasher(warehouse, collection)
+        hasher = published_identifiers(warehouse, spec)
         removals = removal_list(warehouse, collection)
         held_out = set(warehouse.load(collection, "test_projects")["project"])
         landed = warehouse.load(collection, "projects", ["project"])["project"].to_list()
         refuse_lookalikes(landed)
+        if spec.identifiers.policy == NAMED:
+            refuse_unnameable(landed)
         standing = Standing.of(landed, held_out, removals, hasher)
         refuse_collisions("project", standing.groups.items())
         chosen = sample_projects(standing.eligible, rules.n_projects, spec.seed)

@@ -6,8 +6,17 @@ import dagster as dg
 
 from tendril_assets.assets.common import Stage, counts, store, table_assets, table_check
 from tendril_assets.assets.duplicates import load_index
+from tendril_assets.assets.fixed_splits import fixed_splits_asset, fixed_splits_checks, query_groups
 from tendril_assets.qrels.leakage import find_leakage, groups_under_test, leaking
-from tendril_assets.qrels.splits import TRAIN, VALIDATION, assign_splits, groups_of, split_sizes, too_few
+from tendril_assets.qrels.splits import (
+    TRAIN,
+    VALIDATION,
+    assign_splits,
+    groups_of,
+    in_own_groups,
+    split_sizes,
+    too_few,
+)
 from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -16,8 +25,11 @@ _SHOWN = 20
 
 
 def splits_assets(spec: CollectionSpec) -> Stage:
-    """qrels -> splits, split_sizes -> leakage."""
-    return Stage([_splits(spec), _leakage(spec)], _checks(spec))
+    """qrels -> splits, split_sizes -> leakage; where a file fixes the splits, they come first: splits, qrels -> split_sizes."""
+    if spec.splits.policy == "file":
+        assets = [fixed_splits_asset(spec), _sizes(spec), _leakage(spec)]
+        return Stage(assets, [*fixed_splits_checks(spec), _validation_check(spec)])
+    return Stage([_splits(spec), _leakage(spec)], [*_checks(spec), _validation_check(spec)])
 
 
 def _splits(spec: CollectionSpec) -> dg.AssetsDefinition:
@@ -37,6 +49,26 @@ def _splits(spec: CollectionSpec) -> dg.AssetsDefinition:
     return write_splits
 
 
+def _sizes(spec: CollectionSpec) -> dg.AssetsDefinition:
+    collection = spec.collection
+
+    @table_assets(spec, ["split_sizes"], deps=["splits", "qrels", "queries", "project_queries"])
+    def write_split_sizes(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+        """A query counts in the split of its own group, wherever the passages stand that were judged for it."""
+        queries = warehouse.load(collection, "queries", ["query_id", "level"])
+        qrels = in_own_groups(warehouse.load(collection, "qrels"), query_groups(warehouse, collection))
+        sizes = split_sizes(
+            warehouse.load(collection, "splits"), qrels, queries, spec.subsets, (TRAIN, VALIDATION, *spec.splits.test)
+        )
+        metadata = {
+            "sizes": dg.MetadataValue.md(markdown_table(sizes.columns, sizes.rows())),
+            "queries_without_group": qrels.filter(qrels["group_id"].is_null())["query_id"].n_unique(),
+        }
+        yield from store(context, warehouse, spec, {"split_sizes": sizes}, {"split_sizes": metadata})
+
+    return write_split_sizes
+
+
 def _leakage(spec: CollectionSpec) -> dg.AssetsDefinition:
     collection = spec.collection
 
@@ -49,7 +81,7 @@ def _leakage(spec: CollectionSpec) -> dg.AssetsDefinition:
     )
     def write_leakage(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
         splits = warehouse.load(collection, "splits")
-        leakage = find_leakage(load_index(warehouse, collection), splits)
+        leakage = find_leakage(load_index(warehouse, collection), splits, spec.splits.test)
         passages = warehouse.load(collection, "corpus", ["group_id"]).join(splits, on="group_id")
         selecting = leakage.filter(split=VALIDATION)
         metadata = {
@@ -99,6 +131,11 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         )
         return dg.AssetCheckResult(passed=not found, metadata={"groups": str(found[:_SHOWN])})
 
+    return [each_group_in_one_split, no_test_group_in_splits]
+
+
+def _validation_check(spec: CollectionSpec) -> dg.AssetChecksDefinition:
+    collection = spec.collection
     # A collection that trains no model needs no validation set, so there a small one is told and stops nothing.
     blocking = bool(spec.models)
 
@@ -111,7 +148,7 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
     )
     def validation_holds_every_level(warehouse: Warehouse) -> dg.AssetCheckResult:
         sizes = warehouse.load(collection, "split_sizes")
-        short = too_few(sizes, spec.subsets, spec.splits.min_validation_groups)
+        short = too_few(sizes, spec.trained_subsets, spec.splits.min_validation_groups)
         held_out = len(groups_of(warehouse.load(collection, "splits"), VALIDATION))
         return dg.AssetCheckResult(
             passed=not short,
@@ -123,4 +160,4 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
             },
         )
 
-    return [each_group_in_one_split, no_test_group_in_splits, validation_holds_every_level]
+    return validation_holds_every_level

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import dagster as dg
 
 from tendril_assets.assets.common import counts, store, table_assets
-from tendril_assets.assets.keys import keyed_hasher
+from tendril_assets.assets.keys import published_identifiers
 from tendril_assets.assets.removal import removal_list
 from tendril_assets.corpus.anonymize import RULE_VERSION as MASKING_VERSION
 from tendril_assets.corpus.chunking import CHUNKER_VERSION
+from tendril_assets.corpus.clause_chunks import CHUNKS_VERSION
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION, WITH_TEXT
 from tendril_assets.corpus.passages import RULE_VERSION
 from tendril_assets.corpus.removal_effects import touching
@@ -17,6 +18,7 @@ from tendril_assets.corpus.removed_passages import REMOVAL_VERSION
 from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_VERSION
 from tendril_assets.corpus.sampling import Standing
 from tendril_assets.corpus.status import Outcomes, project_status
+from tendril_assets.corpus.tokens import token_counter
 from tendril_assets.resources.detector import rule_detector
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -43,7 +45,7 @@ def status_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
 
     @table_assets(spec, ["project_status"], deps=INPUTS, version="2")
     def status_of_projects(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
-        hasher = keyed_hasher(warehouse, collection)
+        hasher = published_identifiers(warehouse, spec)
         removals = removal_list(warehouse, collection)
         outcomes = Outcomes(
             documents=warehouse.frame(
@@ -88,13 +90,13 @@ def status_asset(spec: CollectionSpec) -> dg.AssetsDefinition:
 
 def _rules(spec: CollectionSpec) -> str:
     """Every rule a project's passages depend on, by version and parameters."""
-    return json.dumps(
-        [
-            [EXTRACTOR_VERSION, CHUNKER_VERSION, REMOVAL_VERSION, RULE_VERSION, RESTRICTION_VERSION, MASKING_VERSION],
-            rule_detector().identity,
-            spec.extraction.model_dump(mode="json", exclude={"max_failed_share"}),
-            spec.filters.fingerprint(),
-            spec.anonymization.fingerprint(),
-        ],
-        sort_keys=True,
-    )
+    rules = [
+        [EXTRACTOR_VERSION, CHUNKER_VERSION, REMOVAL_VERSION, RULE_VERSION, RESTRICTION_VERSION, MASKING_VERSION],
+        rule_detector().identity,
+        spec.extraction.model_dump(mode="json", exclude={"max_failed_share"}),
+        spec.filters.fingerprint(),
+        spec.anonymization.fingerprint(),
+    ]
+    if spec.chunking.policy == "clauses":
+        rules += [CHUNKS_VERSION, token_counter(spec.chunking.tokenizer).identity, spec.chunking.fingerprint()]
+    return json.dumps(rules, sort_keys=True)

@@ -40,7 +40,7 @@ def training_job(spec: CollectionSpec, artifacts: Artifacts, model: str) -> Trai
         exchange=exchange_files(spec, artifacts),
         recipe=spec.training,
         spec=spec.models[model],
-        subsets=spec.subsets,
+        subsets=spec.trained_subsets,
         seed=spec.seed,
         reach=spec.evaluation.scope,
     )

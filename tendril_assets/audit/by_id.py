@@ -5,14 +5,15 @@ from pathlib import Path
 
 import polars as pl
 
-from tendril_assets.assets.keys import HASH_KEY_FINGERPRINT
+from tendril_assets.assets.keys import HASH_KEY_FINGERPRINT, IDENTIFIER_POLICY
 from tendril_assets.audit.known import LOOK_OUT, Fact, Known, Tables, known, named_rows
 from tendril_assets.audit.matching import Matcher
 from tendril_assets.audit.needles import Needle
 from tendril_assets.audit.places import DAGSTER, LISTING, SOURCE, TRAINED, Folders, table_of
 from tendril_assets.audit.searching import RECORD, Finding, OnProgress, Result, Search, Unread
 from tendril_assets.audit.values import opened
-from tendril_assets.corpus.identifiers import KeyedHasher, require_fingerprint
+from tendril_assets.corpus.identifiers import KEYED, Identifiers, require_fingerprint
+from tendril_assets.corpus.named_identifiers import identifiers_of
 from tendril_assets.errors import AuditError, HashKeyChanged, LandingError, LedgerError, MissingHashKey, WarehouseError
 from tendril_assets.release.changelog import CHANGELOG
 from tendril_assets.release.manifest import MANIFEST
@@ -141,10 +142,10 @@ def _tell_what_proves_nothing(
             unread.append(Unread(IDS, subject.id, NOBODY_KNOWS))
 
 
-def _hasher(settings: Settings, tables: Tables) -> KeyedHasher | str:
+def _hasher(settings: Settings, tables: Tables) -> Identifiers | str:
     """The hasher the tables' ids were made with, or why there is none: with another secret every name would be unknown."""
     try:
-        hasher = KeyedHasher(settings.hash_key)
+        hasher = identifiers_of(tables.meta(IDENTIFIER_POLICY) or KEYED, settings.hash_key)
         require_fingerprint(tables.meta(HASH_KEY_FINGERPRINT), hasher.fingerprint, f"collection {tables.collection}")
     except (MissingHashKey, HashKeyChanged) as error:
         return str(error)
@@ -155,7 +156,7 @@ def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: 
     """Entries of the landing folder's own list, which no run may have landed yet."""
     folder = settings.landing / collection
     try:
-        listed = read_removals(folder, ("project", "document", "passage", "act", "pair"))
+        listed = read_removals(folder, ("project", "document", "passage", "act", "pair"), named=True)
     except LandingError as error:
         unread.append(Unread(SOURCE, str(folder), str(error)))
         return

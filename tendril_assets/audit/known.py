@@ -1,8 +1,8 @@
 """What the tables of a data folder know of one id: what it names, what was removed of it, and what was made of it.
 
-An id is a published one (``g-``, ``d-``, ``p-``), a raw project, ``project/document``, the place of a passage
-(``project/document/page/position``), a request key, or a query's id. Raw names need not be landed any more: their published
-ids follow from them.
+An id is a published one (``g-``, ``d-``, ``p-``, or ``<group>#<number>`` where passages are named), a raw project,
+``project/document``, the place of a passage (``project/document/page/position``), a request key, or a query's id. Raw names
+need not be landed any more: their published ids follow from them.
 """
 
 import re
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from tendril_assets.corpus.identifiers import KeyedHasher, nfc
+from tendril_assets.corpus.identifiers import Identifiers, nfc
+from tendril_assets.corpus.named_identifiers import named_passage
 from tendril_assets.corpus.removal_effects import NO_MATCH
 from tendril_assets.corpus.removals import PUBLISHED
 from tendril_assets.release.wording import plural
@@ -109,7 +110,7 @@ class Tables:
         return {row[0] for row in self.rows(table, column, f"{column} IS NOT NULL AND ({where})", **values)}
 
 
-def known(raw_id: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
+def known(raw_id: str, tables: Tables, hasher: Identifiers | str) -> Known:
     """All that is known of ``raw_id``; ``hasher`` is why names cannot be hashed where they cannot."""
     it = _identified(nfc(raw_id).strip(), tables, hasher)
     _with_all_below(it, tables)
@@ -151,7 +152,7 @@ def _is_anywhere(it: Known, tables: Tables) -> bool:
     return False
 
 
-def _identified(text: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
+def _identified(text: str, tables: Tables, hasher: Identifiers | str) -> Known:
     it = Known(text, "unknown", tables.collection)
     if published := PUBLISHED.fullmatch(text):
         it.kind, it.ids = _KINDS[published[1]], {text}
@@ -166,6 +167,10 @@ def _identified(text: str, tables: Tables, hasher: KeyedHasher | str) -> Known:
         it.kind = "request"
     elif any(tables.ids(t, "query_id", "query_id = $id", id=text) for t in ("queries", "test_queries")):
         it.kind, it.ids = "query", {text}
+    elif group := named_passage(text):
+        it.kind, it.ids = "passage", {text}
+        it.above.add(group)
+        _name_published(it, tables, hasher)
     elif place := _PLACE.fullmatch(text):
         it.kind = "passage"
         _at_place(it, place, tables)
@@ -187,7 +192,7 @@ def _landed_documents(project: str, tables: Tables) -> list[tuple[str, str]]:
     return tables.rows("documents", "project, document", "project = $p", p=project)
 
 
-def _name_published(it: Known, tables: Tables, hasher: KeyedHasher | str) -> None:
+def _name_published(it: Known, tables: Tables, hasher: Identifiers | str) -> None:
     own = {"id": it.id}
     if it.kind == "project":
         for table in ("project_status", "sampled_projects"):

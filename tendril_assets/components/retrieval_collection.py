@@ -25,6 +25,7 @@ from tendril_assets.assets.registers import register_assets
 from tendril_assets.assets.release import release_assets
 from tendril_assets.assets.simap import PUBLICATIONS, simap_assets
 from tendril_assets.assets.splits import splits_assets
+from tendril_assets.assets.stages import stages_assets
 from tendril_assets.assets.training import training_assets
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec, read_spec
@@ -46,7 +47,8 @@ AFTER_QUERIES = (
 def stages(spec: CollectionSpec) -> list[Stage]:
     """Every stage after landing, in the order of the work; how queries come about is the specification's."""
     queries = (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
-    return [stage(spec) for stage in (*BEFORE_QUERIES, *queries, *AFTER_QUERIES)]
+    accepted = (stages_assets,) if spec.evaluation.test == "held_out" else ()
+    return [stage(spec) for stage in (*BEFORE_QUERIES, *queries, *AFTER_QUERIES, *accepted)]
 
 
 class RetrievalCollection(dg.Component):
@@ -93,7 +95,9 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     free = free | dg.AssetSelection.assets(dg.AssetKey([name, "snapshot"]))
     asking = free | dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("queries", "judging", "qrels")))
     learning = dg.AssetSelection.groups(*(f"{name}_{stage}" for stage in ("training", "evaluation", "release")))
-    learning = learning | dg.AssetSelection.assets(dg.AssetKey([name, "splits"])).downstream()
+    # Splits that a file fixes come before all that is asked: the second half begins with what follows from the grades.
+    begins = ("split_sizes", "leakage") if spec.splits.policy == "file" else ("splits",)
+    learning = learning | dg.AssetSelection.assets(*(dg.AssetKey([name, table]) for table in begins)).downstream()
     learning = learning.required_multi_asset_neighbors()
     requests = (dg.AssetKey([name, part]) for part in ("candidates", CALIBRATION))
     up_to_requests = dg.AssetSelection.assets(*requests).upstream()

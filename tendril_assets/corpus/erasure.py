@@ -7,7 +7,7 @@ need not be landed any more: its id follows from its name.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tendril_assets.corpus.identifiers import KeyedHasher, nfc
+from tendril_assets.corpus.identifiers import Identifiers, nfc
 from tendril_assets.corpus.removals import PUBLISHED
 
 
@@ -40,7 +40,7 @@ class Removed(NamedTuple):
 
 
 def erased_ids(
-    entries: Iterable[tuple[str, str]], hit: Iterable[tuple[str, str]], hasher: KeyedHasher
+    entries: Iterable[tuple[str, str]], hit: Iterable[tuple[str, str]], hasher: Identifiers
 ) -> list[ErasedId]:
     """Sorted ids of (kind, id) ``entries`` of the removal list; ``hit`` are (entry, passage id) that passage entries took.
 

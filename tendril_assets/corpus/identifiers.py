@@ -1,6 +1,9 @@
 """Published identifiers and named draws.
 
-Published ids are HMAC-SHA-256 under the keyed-hash secret, with one domain per kind, so that equal texts in two roles
+``Identifiers`` is what makes published ids from raw ones: ``KeyedHasher`` hashes, ``NamedIdentifiers`` leaves the names that
+the landing folder gives, for groups that are public.
+
+Hashed ids are HMAC-SHA-256 under the keyed-hash secret, with one domain per kind, so that equal texts in two roles
 never share an id and nobody without the secret can test a guess (project numbers are short: a plain hash of one is
 undone by trying all). Every part is put in Unicode NFC first and carries its length, so ("ab", "c") and ("a", "bc")
 differ. Ids are strings of a one-letter prefix and ``HEX_DIGITS`` hex digits: 80 bits, a chance of about 3e-15 that any
@@ -15,11 +18,13 @@ import hmac
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Protocol
 
 from tendril_assets.errors import HashKeyChanged, MissingHashKey, MixedScriptId, TendrilError
 
 MIN_KEY_BYTES = 32
 HEX_DIGITS = 20
+KEYED, NAMED = "keyed", "named"
 
 # Cyrillic letters that look like a Latin one, after the confusables of Unicode TR 39, letters of equal case only.
 _LOOKALIKES = str.maketrans("АВЕКМНОРСТУХІЈЅԚԜаеорсухіјѕԛԝ", "ABEKMHOPCTYXIJSQWaeopcyxijsqw")
@@ -46,8 +51,40 @@ def keyed_orders(seed: int, stage: str, entity_ids: Iterable[str]) -> list[int]:
     return orders
 
 
+class Identifiers(Protocol):
+    """Makes published ids from raw ones, the same ones on every run."""
+
+    @property
+    def policy(self) -> str:
+        """``keyed`` or ``named``, as in the specification."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the secret without telling it."""
+        ...
+
+    def group(self, project: str) -> str:
+        """Id of a project."""
+        ...
+
+    def document(self, project: str, document: str) -> str:
+        """Id of a document; equal file names in two projects differ."""
+        ...
+
+    def passage(self, project: str, document: str, text: str, occurrence: int = 0, position: int = 0) -> str:
+        """Id of a passage. ``occurrence`` counts equal texts before it within the document, ``position`` is its place
+        in the document; both from 0.
+        """
+        ...
+
+    def trace_key(self, project: str) -> bytes:
+        """32 bytes under which pieces of removed text are known again within ``project``, and nowhere else."""
+        ...
+
+
 class KeyedHasher:
-    """Makes published ids from raw ones.
+    """Published ids that tell nothing without the secret.
 
     Raises ``MissingHashKey`` for a secret under 32 bytes. The secret is in neither ``repr`` nor any error.
     """
@@ -58,6 +95,10 @@ class KeyedHasher:
                 f"the keyed-hash secret has {len(key)} bytes, {MIN_KEY_BYTES} are needed: set TENDRIL_HASH_KEY"
             )
         self._key = bytes(key)
+
+    @property
+    def policy(self) -> str:
+        return KEYED
 
     def __repr__(self) -> str:
         return f"KeyedHasher(fingerprint={self.fingerprint!r})"
@@ -78,10 +119,10 @@ class KeyedHasher:
         """``d-`` id of a document; equal file names in two projects differ."""
         return "d-" + self._hex("document", checked_id(project), nfc(document))[:HEX_DIGITS]
 
-    def passage(self, project: str, document: str, text: str, occurrence: int = 0) -> str:
+    def passage(self, project: str, document: str, text: str, occurrence: int = 0, position: int = 0) -> str:
         """``p-`` id of a passage: stable when passages around it come or go.
 
-        ``occurrence`` counts equal texts before it within the document, from 0.
+        ``occurrence`` counts equal texts before it within the document, from 0; ``position`` does not matter.
         """
         framed = _of_document(project, document) + _framed(nfc(text), str(occurrence))
         return "p-" + hmac.digest(self._key, framed, hashlib.sha256).hex()[:HEX_DIGITS]

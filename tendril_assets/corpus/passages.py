@@ -8,7 +8,7 @@ import polars as pl
 
 from tendril_assets.corpus.chunking import PassageText
 from tendril_assets.corpus.filters import FILTER_VERSION, decide
-from tendril_assets.corpus.identifiers import KeyedHasher, nfc
+from tendril_assets.corpus.identifiers import Identifiers, nfc
 from tendril_assets.corpus.neardup import NEARDUP_VERSION, near_duplicates
 from tendril_assets.corpus.restrictions import RULE_VERSION as RESTRICTION_RULE
 from tendril_assets.spec_corpus import FilterSpec
@@ -21,14 +21,14 @@ RESTRICTION_VERSION = f"restriction-{RESTRICTION_RULE}"
 
 
 def passage_rows(
-    project: str, document: str, texts: Iterable[PassageText], hasher: KeyedHasher
+    project: str, document: str, texts: Iterable[PassageText], hasher: Identifiers
 ) -> list[tuple[str, str, str, int, int, str, int]]:
     """Rows of ``passages`` of one document. Equal texts are told apart by their occurrence within the document."""
     seen: Counter[str] = Counter()
     rows = []
     for page, position, text in texts:
         text = nfc(text)
-        passage_id = hasher.passage(project, document, text, seen[text])
+        passage_id = hasher.passage(project, document, text, seen[text], position)
         seen[text] += 1
         rows.append((passage_id, project, document, page, position, text, len(text)))
     return rows
@@ -73,6 +73,8 @@ def decide_passages(
             order=pl.col("rank").cast(pl.Int64) * 2**32 + pl.col("position").cast(pl.Int64),
         )
     )
+    if not spec.near_duplicate.drop:
+        frame = frame.clear()
     found = near_duplicates(frame, spec.near_duplicate, kept_before=_let_stay(former))
     duplicates = {duplicate.passage_id: duplicate for duplicate in found.removed}
     projects = dict(passages.select("passage_id", "project").iter_rows())

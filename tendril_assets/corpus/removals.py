@@ -13,6 +13,7 @@ from tendril_assets.corpus.identifiers import HEX_DIGITS, nfc
 
 PUBLISHED = re.compile(rf"([gdp])-[0-9a-f]{{{HEX_DIGITS}}}")
 _ADDRESS = re.compile(r"[^/].*/[^/]+/\d+/\d+")
+_NAMED_PASSAGE = re.compile(r"[^\s#/]+#\d{4,9}")
 _DOCUMENT = re.compile(r"[^/].*/.*[^/]")
 _KIND_OF_PREFIX = {"g": "project", "d": "document", "p": "passage"}
 
@@ -53,10 +54,10 @@ def is_address(entry: str) -> bool:
     return PUBLISHED.fullmatch(entry) is None
 
 
-def shape_problem(kind: str, raw: str) -> str | None:
+def shape_problem(kind: str, raw: str, *, named: bool = False) -> str | None:
     """What is wrong with the form of an entry's id, or None; whether it names something is not asked here.
 
-    Kinds of other stages have no problem here.
+    ``named``: passages are named ``<group>#<number>``. Kinds of other stages have no problem here.
     """
     text = nfc(raw).strip()
     published = PUBLISHED.fullmatch(text)
@@ -68,6 +69,8 @@ def shape_problem(kind: str, raw: str) -> str | None:
         return f"id {raw!r} mixes two forms; give the published id {last} alone, or project/document as they are landed"
     if kind == "document" and not _DOCUMENT.fullmatch(text):
         return f"id {raw!r} is no document; expected project/document or its published id (d-...)"
+    if named and kind == "passage" and _NAMED_PASSAGE.fullmatch(text):
+        return None
     if kind == "passage" and not _ADDRESS.fullmatch(text):
         return f"id {raw!r} is no passage; expected its published id (p-...) or project/document/page/position"
     return None

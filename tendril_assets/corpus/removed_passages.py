@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.identifiers import Identifiers
 from tendril_assets.corpus.ngrams import normalise, shingle, similar_pairs
 from tendril_assets.corpus.removals import Removals, is_address
 from tendril_assets.corpus.restrictions import find_restrictions
@@ -54,7 +54,7 @@ def take_out(
     removals: Removals,
     remembered: pl.DataFrame,
     spec: NearDuplicateSpec,
-    hasher: KeyedHasher,
+    hasher: Identifiers,
 ) -> TakenOut:
     """``passages`` (rows of that table) without the removed ones and what repeats them in the same project.
 

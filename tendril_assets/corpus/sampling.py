@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tendril_assets.corpus.identifiers import KeyedHasher, keyed_order
+from tendril_assets.corpus.identifiers import Identifiers, keyed_order
 from tendril_assets.corpus.removals import Removals
 from tendril_assets.records import TIERS
 
@@ -25,7 +25,7 @@ class Standing:
     removed: frozenset[str]
 
     @classmethod
-    def of(cls, landed: Iterable[str], held_out: Iterable[str], removals: Removals, hasher: KeyedHasher) -> "Standing":
+    def of(cls, landed: Iterable[str], held_out: Iterable[str], removals: Removals, hasher: Identifiers) -> "Standing":
         """``held_out`` are the test collection's projects, by raw or published id."""
         groups, test = {project: hasher.group(project) for project in landed}, set(held_out)
         return cls(

@@ -15,6 +15,9 @@ Reach = Literal["group", "collection"]
 class JudgedCollection(NamedTuple):
     """``corpus`` has passage_id, group_id, text; ``queries`` query_id, text, level; ``qrels`` are ``labelled``.
 
+    The queries of a collection that tests on what it held out of itself also have group_id, split and generated
+    (``evaluation.held_out``).
+
     ``ranked_hash`` names what is ranked (ids, texts, who ranks what), not the grades: a changed grade needs no new
     ranking.
     """
@@ -38,7 +41,8 @@ class JudgedCollection(NamedTuple):
 def judged_collection(
     corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, reach: Reach
 ) -> JudgedCollection:
-    """The landed test tables as one collection.
+    """The test tables as one collection. Where ``queries`` have a ``group_id``, a query counts in that group where it is not
+    null.
 
     Raises TendrilError for judgments of passages or queries that the collection does not have.
     """
@@ -49,7 +53,7 @@ def judged_collection(
                 f"the test qrels name {len(unknown)} {column} that the test collection does not have, among them "
                 f"{unknown.head(20).to_list()}: land corpus, queries and qrels of the same revision"
             )
-    judged = labelled(qrels, corpus, reach)
+    judged = labelled(qrels, corpus, reach, queries)
     parts = [
         corpus.select("passage_id", "group_id", "text").sort("passage_id"),
         queries.select("query_id", "text").sort("query_id"),
@@ -82,11 +86,25 @@ def scopes(queries: pl.DataFrame, corpus: pl.DataFrame, qrels: pl.DataFrame, sco
     return [Scope(by_group[group], asked[group]) for group in sorted(asked)]
 
 
-def labelled(qrels: pl.DataFrame, corpus: pl.DataFrame, scope: Reach) -> pl.DataFrame:
+def whole_scope(corpus: pl.DataFrame, queries: pl.DataFrame) -> list[Scope]:
+    """Every query against every passage; no scope where there are none of either.
+
+    ``corpus`` has passage_id and text; ``queries`` query_id, group_id and text.
+    """
+    if corpus.is_empty() or queries.is_empty():
+        return []
+    passages = corpus.select("passage_id", "text").sort("passage_id", descending=True)
+    return [Scope(passages, queries.select(*UNIT, "text").sort(UNIT))]
+
+
+def labelled(
+    qrels: pl.DataFrame, corpus: pl.DataFrame, scope: Reach, queries: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """``qrels`` (query_id, passage_id, score) with the group in which each query counts.
 
     ``group``: the passage's own group, so a query may count in several. ``collection``: one group per query, that of
-    most of its relevant passages (of its judged ones where none is relevant; equal counts: the lowest group id).
+    most of its relevant passages (of its judged ones where none is relevant; equal counts: the lowest group id), unless
+    ``queries`` have a ``group_id`` that says which.
     """
     own = qrels.join(corpus.select("passage_id", "group_id"), on="passage_id")
     if scope == "collection":
@@ -97,5 +115,8 @@ def labelled(qrels: pl.DataFrame, corpus: pl.DataFrame, scope: Reach) -> pl.Data
             .unique("query_id", keep="first", maintain_order=True)
             .select(UNIT)
         )
+        if queries is not None and "group_id" in queries.columns:
+            named = queries.filter(pl.col("group_id").is_not_null()).select(UNIT)
+            home = pl.concat([home.join(named, on="query_id", how="anti"), named])
         own = own.drop("group_id").join(home, on="query_id")
     return own.select("query_id", "passage_id", "group_id", "score").sort("query_id", "group_id", "passage_id")

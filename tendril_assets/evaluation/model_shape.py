@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 from torch import nn
@@ -22,12 +22,12 @@ _NAMED = 5
 
 
 @contextmanager
-def all_weights_read(base: str, folder: Path) -> Generator[None]:
+def all_weights_read(base: str, folder: Path, unused: tuple[str, ...] = ("pooler",)) -> Generator[None]:
     """Raises TendrilError where a model loaded in the block has weights that its files lack, or hold in another shape.
 
     The library fills them with random values and only logs it. sentence-transformers does not pass its account of it on
-    (``output_loading_info``), so it is asked for here, on its way. A pooler's weights are never used, and heads for other
-    tasks may be left over.
+    (``output_loading_info``), so it is asked for here, on its way. Heads for other tasks may be left over. Modules named in
+    ``unused`` may lack: an embedding model never uses its pooler's weights, a cross-encoder may.
     """
     original = PreTrainedModel.__dict__["from_pretrained"]
     lacking: list[str] = []
@@ -46,7 +46,7 @@ def all_weights_read(base: str, folder: Path) -> Generator[None]:
         yield
     finally:
         PreTrainedModel.from_pretrained = original
-    if lacking := [key for key in lacking if "pooler" not in key.split(".")]:
+    if lacking := [key for key in lacking if not set(unused) & set(key.split("."))]:
         more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
         raise TendrilError(
             f"the files of {base} in {folder} do not hold all weights of the model: {', '.join(lacking[:_NAMED])}{more} would "
@@ -88,7 +88,7 @@ def fit_to(model: SentenceTransformer, spec: ModelSpec) -> None:
     _set_width(model, width, spec.dimensions)
 
 
-def position_limit(model: SentenceTransformer) -> int | None:
+def position_limit(model: SentenceTransformer | CrossEncoder) -> int | None:
     """Tokens, special ones included, that the model has positions for; None where nothing limits it.
 
     For a table of positions see ``model_limits.tokens_read``. For rotary ones it is the length the configuration names.

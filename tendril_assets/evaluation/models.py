@@ -8,7 +8,7 @@ nobody asked for. sentence-transformers and torch are imported when a model is l
 import importlib.util
 import json
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from tendril_assets.errors import BaseMissing, TendrilError
 from tendril_assets.evaluation.model_files import (
@@ -25,6 +25,16 @@ from tendril_assets.spec_base import is_commit
 from tendril_assets.spec_training import PACKAGE, is_local_path
 
 ENCODER_VERSION = "1"
+
+
+class NamedBase(Protocol):
+    """A part of a specification that names a model on this machine: an embedding model, a reranker."""
+
+    @property
+    def base(self) -> str: ...
+
+    @property
+    def revision(self) -> str | None: ...
 
 
 class Base(NamedTuple):
@@ -56,7 +66,7 @@ def model_source(spec: ModelSpec) -> Path:
     return folder
 
 
-def find_base(spec: ModelSpec) -> Base:
+def find_base(spec: NamedBase) -> Base:
     """Where the base is, without looking into it.
 
     Raises BaseMissing where it is not on this machine, TendrilError for what is neither a hub id nor written as a path.
@@ -80,7 +90,7 @@ def find_base(spec: ModelSpec) -> Base:
     return Base("hub", snapshot, snapshot.name)
 
 
-def fetch(spec: ModelSpec) -> str:
+def fetch(spec: NamedBase) -> str:
     """The command that fetches a base of the hub, without files that are never read."""
     return fetch_command(spec.base, spec.revision, leave_out=NEVER_READ)
 

@@ -33,13 +33,20 @@ class ScoreTables(NamedTuple):
 def score_tables(
     runs: pl.DataFrame, test: JudgedCollection, models: Sequence[str], rules: EvaluationSpec, seed: int
 ) -> ScoreTables:
-    """``runs`` are rows of ``retrieval_runs`` of BM25 and of ``<model>_base`` and ``<model>_tuned`` for each model.
+    """``runs`` are rows of ``retrieval_runs`` of BM25, of ``<model>_base`` and ``<model>_tuned`` for each model, and of the
+    hybrids and reranked systems of ``rules``.
 
     Each fine-tuned model is compared with its base and with BM25; Holm corrects each of the two questions over the
-    models, per measure and level. judged@k, which is no merit of a system, is not compared. The tables per catalog are
-    empty where no query of the collection has a catalog.
+    models, per measure and level. No mean rests on fewer than ``rules.min_queries`` queries: one that would is left out.
+    judged@k, which is no merit of a system, is not compared. The tables per catalog are empty where no query of the
+    collection has a catalog.
     """
-    systems = [BASELINE, *(f"{m}_{kind}" for kind in ("base", "tuned") for m in models)]
+    systems = [
+        BASELINE,
+        *(f"{m}_{kind}" for kind in ("base", "tuned") for m in models),
+        *rules.hybrids,
+        *rules.reranked,
+    ]
     judgments = Judgments(test.qrels)
     scored = []
     for system in systems:
@@ -52,21 +59,29 @@ def score_tables(
     }
     by_group = aggregate.group_scores(by_query)
     excluded = aggregate.exclusions(test.qrels, test.queries)
-    by_system = _with_intervals(by_group, excluded, rules, seed)
+    enough = _resting_on_enough(by_group, rules.min_queries)
+    by_system = _with_intervals(enough, excluded, rules, seed)
 
     catalogs = aggregate.in_catalogs(test.queries)
     catalog_groups = aggregate.group_scores(by_query.join(catalogs.drop("level"), on="query_id"), CATALOG)
+    catalog_groups = _resting_on_enough(catalog_groups, rules.min_queries, CATALOG)
     catalog_excluded = aggregate.exclusions(test.qrels, catalogs, CATALOG)
     return ScoreTables(
         query_scores=by_query,
         group_scores=by_group,
         system_scores=by_system.drop("reason"),
-        comparisons=_compared(by_group, families, rules, seed),
+        comparisons=_compared(enough, families, rules, seed),
         catalog_scores=_with_intervals(catalog_groups, catalog_excluded, rules, seed, CATALOG).drop("reason"),
         catalog_comparisons=_compared(catalog_groups, families, rules, seed, CATALOG),
         excluded=excluded,
         reasons=by_system["reason"].drop_nulls().unique().sort().to_list(),
     )
+
+
+def _resting_on_enough(groups: pl.DataFrame, least: int, per: Sequence[str] = ()) -> pl.DataFrame:
+    """The rows of ``group_scores`` of the levels, and strata of ``per``, with at least so many queries."""
+    of = ["system", *per, "level", "measure"]
+    return groups.filter(pl.col("queries").sum().over(of) >= least) if least > 1 else groups
 
 
 def _with_intervals(

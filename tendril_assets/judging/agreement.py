@@ -7,10 +7,11 @@ Sources: J. Cohen, Educ. Psychol. Meas. 20 (1960) and Psychol. Bull. 70 (1968) f
 Computing Krippendorff's Alpha-Reliability (2011) for the coincidence matrix and the difference functions.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,27 @@ class Agreement:
     confusion: tuple[tuple[int, ...], ...] | None = None
     low: float | None = None
     high: float | None = None
+
+
+class Disagreement(NamedTuple):
+    """What a confusion table says in counts: ``exact`` equal grades, ``gross`` grades two steps apart, of ``pairs``.
+
+    ``higher`` and ``lower``: gross ones in which the second rater (the judge) gave 2 for 0, and 0 for 2: a judge that errs to
+    one side is a generous or a strict one, not a careless one.
+    """
+
+    pairs: int
+    exact: int
+    gross: int
+    higher: int
+    lower: int
+
+
+def confusion_counts(confusion: str) -> Disagreement:
+    """Of the JSON table of a row on the graded scale, rows the curated grades, columns the judge's."""
+    table = np.array(json.loads(confusion), dtype=np.int64)
+    higher, lower = int(np.triu(table, 2).sum()), int(np.tril(table, -2).sum())
+    return Disagreement(int(table.sum()), int(np.trace(table)), higher + lower, higher, lower)
 
 
 def confusion_table(a: Sequence[Mark], b: Sequence[Mark], labels: Sequence[int]) -> tuple[np.ndarray, int]:

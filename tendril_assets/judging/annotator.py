@@ -78,6 +78,11 @@ def annotation_sheet(pairs: pl.DataFrame, guideline: Guideline, seed: int, annot
     )
 
 
+def shown_text(text: str) -> str:
+    """A text as the sheet shows it."""
+    return f"'{text}" if text[:1] in _FORMULA else text
+
+
 def _cell(column: str) -> pl.Expr:
     """A text that a spreadsheet shows and does not calculate."""
     text = pl.col(column)

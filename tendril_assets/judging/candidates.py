@@ -27,6 +27,11 @@ class Judging:
     requests: pl.DataFrame
 
 
+def nothing_planned() -> Judging:
+    """Of a collection in which no judge may judge."""
+    return Judging(TABLES["candidates"].empty(), pl.DataFrame(schema=REQUEST_SCHEMA))
+
+
 def plan(
     pairs: pl.DataFrame, queries: pl.DataFrame, passages: pl.DataFrame, factory: RequestFactory, guideline: Guideline
 ) -> Judging:

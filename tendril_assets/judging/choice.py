@@ -25,7 +25,8 @@ class Facts:
     ``agreement``: the figure of the acceptance; ``quality``: the figure of the choice; ``repeat``: agreement of two runs,
     None where nothing was asked twice. ``failures``: share of the pairs asked that have no grade. ``price``: USD per
     1,000 requests, None where unknown. ``stacks``: the different pairs of model and route that answers name;
-    ``unrecorded``: answers that do not name both.
+    ``unrecorded``: answers that do not name both. ``stack_missing``: the specification declares stacks, and none for this
+    system's model.
     """
 
     system: str
@@ -37,6 +38,7 @@ class Facts:
     stacks: tuple[str, ...]
     unrecorded: int
     declared: bool = False
+    stack_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,13 @@ def _criteria(facts: Facts, acceptance: AcceptanceSpec) -> tuple[Criterion, ...]
         criteria.append(Criterion("failures", facts.failures, acceptance.max_failures, met, text))
     if acceptance.stack != "any":
         stacks = len(facts.stacks)
-        recorded = facts.unrecorded == 0 and stacks > 0
+        recorded = facts.unrecorded == 0 and stacks > 0 and not facts.stack_missing
         met = recorded and (stacks == 1 or acceptance.stack == "recorded")
         text = (
             f"answers of {stacks} inference stacks: {', '.join(facts.stacks)}"
             if recorded
+            else "judge.stacks declares no quantisation, libraries and hardware for its model"
+            if facts.stack_missing
             else f"{facts.unrecorded:,} answers name no route or no model"
             if stacks
             else "no answer names its route and its model"

@@ -27,10 +27,15 @@ def parameters(body: dict[str, Any]) -> str:
 
 
 class RequestFactory:
-    """Bodies and keys for one model. ``max_tokens`` is always sent: a router reserves the maximum without it."""
+    """Bodies and keys for one model. ``max_tokens`` is always sent: a router reserves the maximum without it.
 
-    def __init__(self, llm: LLMSpec) -> None:
+    ``stack``: what serves the model, in words, where that is declared. It is part of every key, so that another stack is
+    asked anew, and never sent: no gateway would know what to do with it.
+    """
+
+    def __init__(self, llm: LLMSpec, stack: str | None = None) -> None:
         self.llm = llm
+        self._stack = b"" if stack is None else b"\nstack " + stack.encode()
         self._frame: dict[str, Any] = {
             "model": llm.model,
             "temperature": llm.temperature,
@@ -60,8 +65,8 @@ class RequestFactory:
         return {**self._frame, "messages": list(messages)}
 
     def key(self, messages: Sequence[Message], repeat: str | None = None) -> str:
-        """64 hex digits: SHA-256 of the canonical body, and of the label of a ``repeat`` behind it."""
-        return hashlib.sha256(canonical(self.body(messages)).encode() + _suffix(repeat)).hexdigest()
+        """64 hex digits: SHA-256 of the canonical body, and of the stack and the label of a ``repeat`` behind it."""
+        return hashlib.sha256(canonical(self.body(messages)).encode() + self._stack + _suffix(repeat)).hexdigest()
 
     def pair_keys(
         self,
@@ -78,7 +83,7 @@ class RequestFactory:
         """
         start, middle, end = self._pieces(guideline)
         prefix = hashlib.sha256(start)
-        tails = [_escaped(text) + end + _suffix(repeat) for text in passages]
+        tails = [_escaped(text) + end + self._stack + _suffix(repeat) for text in passages]
         keys: list[str] = []
         current, state = -1, prefix
         for q, p in pairs:

@@ -1,7 +1,7 @@
 """What a calibration says of each system besides its agreement: failures, money, time, tokens, stability, stack."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from tendril_assets.judging.calibration import FIRST
 from tendril_assets.judging.choice import Facts, Ruling
 from tendril_assets.judging.measured import Measured, Score
 from tendril_assets.judging.systems import System
-from tendril_assets.spec_calibration import AcceptanceSpec, CalibrationSpec
+from tendril_assets.spec_calibration import AcceptanceSpec, CalibrationSpec, StackSpec
 from tendril_assets.tables import TABLES
 
 # Up to this share of answers without a cost, the mean of the others stands for them; beyond it the price is unknown.
@@ -50,7 +50,7 @@ def systems_table(
                 "declared": system.declared,
                 **_answers(own.filter(pl.col("run") == FIRST)),
                 **_money(paid),
-                **_effort(paid.filter(pl.col("counts"))),
+                **_effort(paid.filter(pl.col("counts")), system.stack),
                 **_stability(measured, system.name),
             }
         )
@@ -95,9 +95,13 @@ def _money(calls: pl.DataFrame) -> dict:
     }
 
 
-def _effort(counting: pl.DataFrame) -> dict:
+def _effort(counting: pl.DataFrame, stack: StackSpec | None) -> dict:
+    """A route is what a router tells of the stack. Of a stack that is declared, the model's name is enough."""
     answered = counting.filter(pl.col("http_status") == 200)
-    named = answered.filter(pl.col("answered_model").is_not_null() & pl.col("provider").is_not_null())
+    routed = pl.col("provider").is_not_null() | pl.lit(stack is not None)
+    named = answered.filter(pl.col("answered_model").is_not_null() & routed)
+    words = [pl.col("answered_model"), pl.format("by {}", "provider")]
+    words += [pl.format("({})", pl.lit(stack.in_words))] if stack else []
     return {
         "seconds_median": answered["seconds"].median(),
         "seconds_p95": answered["seconds"].quantile(0.95, "linear"),
@@ -107,7 +111,7 @@ def _effort(counting: pl.DataFrame) -> dict:
         },
         "answered_models": sorted(answered["answered_model"].drop_nulls().unique()),
         "providers": sorted(answered["provider"].drop_nulls().unique()),
-        "stacks": sorted(named.select(pl.format("{} by {}", "answered_model", "provider")).to_series().unique()),
+        "stacks": sorted(named.select(pl.concat_str(words, separator=" ", ignore_nulls=True)).to_series().unique()),
         "unrecorded": answered.height - named.height,
     }
 
@@ -126,8 +130,13 @@ def _stability(measured: Measured, system: str) -> dict:
     }
 
 
-def facts_of(table: pl.DataFrame, measured: Measured, calibration: CalibrationSpec) -> list[Facts]:
-    """What the rule of the choice looks at, from ``calibration_systems`` and the agreement figures."""
+def facts_of(
+    table: pl.DataFrame, measured: Measured, calibration: CalibrationSpec, stacks: Collection[str] = ()
+) -> list[Facts]:
+    """What the rule of the choice looks at, from ``calibration_systems`` and the agreement figures.
+
+    ``stacks``: the models whose stacks the specification declares; none at all where it declares none.
+    """
     acceptance = calibration.acceptance or AcceptanceSpec()
     return [
         Facts(
@@ -140,6 +149,7 @@ def facts_of(table: pl.DataFrame, measured: Measured, calibration: CalibrationSp
             stacks=tuple(row["stacks"]),
             unrecorded=row["unrecorded"],
             declared=row["declared"],
+            stack_missing=bool(stacks) and row["model"] not in stacks,
         )
         for row in table.iter_rows(named=True)
     ]
@@ -151,10 +161,12 @@ def _repeat(measured: Measured, system: str, acceptance: AcceptanceSpec) -> Scor
 
 
 def judge_in_use(rulings: Sequence[Ruling], calibration: CalibrationSpec) -> str | None:
-    """Name of the system that judges: the declared one, or the one the rule picked; None where it picked none."""
-    return next(
-        (r.facts.system for r in rulings if (r.chosen if calibration.apply == "chosen" else r.facts.declared)), None
-    )
+    """Name of the system that judges: the declared one, or the one the rule picked; None where it picked none, or where the
+    declared one is refused and the specification goes on without a judge."""
+    if calibration.apply == "chosen":
+        return next((r.facts.system for r in rulings if r.chosen), None)
+    without = calibration.refuse and calibration.none_accepted == "without"
+    return next((r.facts.system for r in rulings if r.facts.declared and not (without and not r.accepted)), None)
 
 
 def choice_table(rulings: Sequence[Ruling], systems: Sequence[System], calibration: CalibrationSpec) -> pl.DataFrame:

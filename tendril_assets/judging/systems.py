@@ -11,18 +11,21 @@ from tendril_assets.judging.prompts import Guideline, Message, load_guideline, r
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.spec import JudgeSpec
 from tendril_assets.spec_base import LLMSpec
+from tendril_assets.spec_calibration import StackSpec
 
 DEFAULT_EFFORT = "default"
 
 
 @dataclass(frozen=True)
 class System:
-    """One way to judge. ``declared`` marks the judge that the specification names."""
+    """One way to judge. ``declared`` marks the judge that the specification names; ``stack``: what serves its model, where
+    that is declared."""
 
     name: str
     llm: LLMSpec
     guideline: Guideline
     declared: bool = False
+    stack: StackSpec | None = None
 
     @property
     def effort(self) -> str:
@@ -31,7 +34,7 @@ class System:
 
     @cached_property
     def factory(self) -> RequestFactory:
-        return RequestFactory(self.llm)
+        return RequestFactory(self.llm, self.stack.in_words if self.stack else None)
 
     def messages(self, row: Mapping[str, Any]) -> list[Message]:
         """The chat messages for a row with ``query_text`` and ``passage_text``."""
@@ -59,7 +62,13 @@ def systems_of(judge: JudgeSpec) -> tuple[System, ...]:
     declared = (judge.llm, judge.guideline)
     wanted = dict.fromkeys([declared, *_grid(judge)])
     systems = [
-        System(_name(llm, guideline), llm, load_guideline(guideline), (llm, guideline) == declared)
+        System(
+            _name(llm, guideline),
+            llm,
+            load_guideline(guideline),
+            (llm, guideline) == declared,
+            judge.stacks.get(llm.model),
+        )
         for llm, guideline in wanted
     ]
     names = [system.name for system in systems]

@@ -5,24 +5,24 @@ collection. Such a passage leaves training; the split of its group stays as it i
 duplicate index (``corpus.duplicates``), which is exact and knows no guard: the guard keeps passages that differ in a
 number from being *deleted*, but such a pair still shows the model held-out text.
 
-Validation passages that repeat the test collection stay where they are and are counted: the best step is chosen on
-them, so a large number of them means that the choice has seen test text.
+Validation passages that repeat the test collection, or a test split of the corpus itself, stay where they are and are
+counted: the best step is chosen on them, so a large number of them means that the choice has seen test text.
 
 Not found is a short held-out passage inside a much longer training passage, or the other way round: the rule is Jaccard
 similarity, which is low for them. A rule for contained text would also take every long passage that quotes one standard
 sentence, so it is left to whoever measures it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from tendril_assets.corpus.duplicates import CORPUS, TEST, DuplicateIndex
-from tendril_assets.qrels.splits import TRAIN
+from tendril_assets.qrels.splits import TRAIN, VALIDATION
 from tendril_assets.tables import TABLES
 
 
-def find_leakage(index: DuplicateIndex, splits: pl.DataFrame) -> pl.DataFrame:
+def find_leakage(index: DuplicateIndex, splits: pl.DataFrame, tests: Sequence[str] = ()) -> pl.DataFrame:
     """Passages that repeat what is held out from them, as a ``leakage`` frame: one row per passage and held-out set.
 
     The row names the most similar held-out passage (of equal ones the lowest id) and how many there are.
@@ -30,8 +30,9 @@ def find_leakage(index: DuplicateIndex, splits: pl.DataFrame) -> pl.DataFrame:
     Args:
         index: the duplicate index of the corpus and the test collection.
         splits: a ``splits`` frame. From groups of train every other split is held out, under its name, and the test
-            collection as ``test``; from all other splits the test collection alone. Corpus groups without a split are
-            neither looked at nor held out.
+            collection as ``test``; from all other splits the test collection alone, from validation ``tests`` besides.
+            Corpus groups without a split are neither looked at nor held out.
+        tests: splits of the corpus itself that are tests.
     """
     corpus = index.texts.filter(pl.col("source") == CORPUS).join(splits, on="group_id")
     test = index.texts.filter(pl.col("source") == TEST).with_columns(split=pl.lit(TEST))
@@ -50,7 +51,11 @@ def find_leakage(index: DuplicateIndex, splits: pl.DataFrame) -> pl.DataFrame:
         corpus.select("passage_id", "split", "text_id")
         .join(reaches, on="text_id")
         .join(causes, left_on="other_id", right_on="text_id")
-        .filter((pl.col("split") == TRAIN) | (pl.col("cause_set") == TEST))
+        .filter(
+            (pl.col("split") == TRAIN)
+            | (pl.col("cause_set") == TEST)
+            | ((pl.col("split") == VALIDATION) & pl.col("cause_set").is_in(list(tests)))
+        )
         .sort("similarity", "cause", descending=[True, False])
         .group_by("passage_id", "split", "cause_set", maintain_order=True)
         .agg(pl.first("cause", "similarity"), pl.sum("causes"))

@@ -68,8 +68,24 @@ def groups_of(splits: pl.DataFrame, split: str) -> list[str]:
     return splits.filter(pl.col("split") == split)["group_id"].to_list()
 
 
+def in_own_groups(qrels: pl.DataFrame, query_groups: pl.DataFrame) -> pl.DataFrame:
+    """``qrels`` with the group that each query belongs to instead of the passage's: null for a query that has none.
+
+    Args:
+        qrels: accepted grades, of passages of any group.
+        query_groups: ``query_id``, ``group_id``; a query that belongs to several has its rows once for each.
+    """
+    own = query_groups.select("query_id", own="group_id").unique()
+    joined = qrels.join(own, on="query_id", how="left", maintain_order="left")
+    return joined.with_columns(group_id="own").drop("own")
+
+
 def split_sizes(
-    splits: pl.DataFrame, qrels: pl.DataFrame, queries: pl.DataFrame, levels: Sequence[str]
+    splits: pl.DataFrame,
+    qrels: pl.DataFrame,
+    queries: pl.DataFrame,
+    levels: Sequence[str],
+    names: Sequence[str] = (TRAIN, VALIDATION),
 ) -> pl.DataFrame:
     """A ``split_sizes`` frame: what each split holds of each level, a row of zeros where it holds nothing.
 
@@ -78,6 +94,7 @@ def split_sizes(
         qrels: accepted grades; a passage of grade 1 or more is relevant, as in the measures.
         queries: ``query_id``, ``level``.
         levels: every level of the collection, in the order of the rows.
+        names: every split, in the order of the rows.
     """
     judged = (
         qrels.join(splits, on="group_id")
@@ -94,9 +111,9 @@ def split_sizes(
         judgments=pl.col("judgments").sum(),
         relevant=pl.col("relevant").sum(),
     )
-    names = [*levels, *sorted(set(found["level"]) - set(levels))]
+    every_level = [*levels, *sorted(set(found["level"]) - set(levels))]
     every = pl.DataFrame(
-        [(split, level) for split in (TRAIN, VALIDATION) for level in names],
+        [(split, level) for split in names for level in every_level],
         schema={"split": pl.String, "level": pl.String},
         orient="row",
     )

@@ -1,4 +1,4 @@
-"""The BEIR layout: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/train.tsv``.
+"""The BEIR layout: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/train.tsv``, or one file for each split of the judgments.
 
 ``_id`` and ``text`` are what BEIR readers ask for; ``title`` is empty, since passages have none; everything else is
 ``metadata``. The text of these files decides whether two releases hold the same rows.
@@ -16,16 +16,16 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
-from tendril_assets.release.huggingface import QREL_COLUMNS, SPLIT, Rows
+from tendril_assets.release.huggingface import DEFAULT_CONFIG, QREL_COLUMNS, SPLIT, Rows, splits_of
 
 BEIR = "beir"
-CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", f"qrels/{SPLIT}.tsv"
+CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels/{}.tsv"
 _LINE_ENDS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"})
 _CHUNK = 20_000
 
 
 def write_beir(folder: Path, rows: Rows) -> None:
-    """Write the three files below ``folder/beir``; rows are streamed, nothing is built whole in memory."""
+    """Write the files below ``folder/beir``; rows are streamed, nothing is built whole in memory."""
     target = folder / BEIR
     (target / "qrels").mkdir(parents=True)
     for name, chunks in _files(rows).items():
@@ -58,7 +58,7 @@ def _files(rows: Rows) -> dict[str, Iterable[bytes]]:
     return {
         CORPUS: _documents(rows.corpus, titled=True),
         QUERIES: _documents(rows.queries, titled=False),
-        QRELS: _table(rows.qrels),
+        **{QRELS.format(split): _table(frame) for split, frame in splits_of(rows)[DEFAULT_CONFIG].items()},
     }
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tendril_assets.release import register_card
 from tendril_assets.release.card_creation import creation
 from tendril_assets.release.citations import bibtex
 from tendril_assets.release.figures import Figures, assert_sums
@@ -36,7 +37,7 @@ class CardInputs(NamedTuple):
     agreement: pl.DataFrame
     choice: pl.DataFrame
     configs: list[Config]
-    sizes: dict[str, int]
+    sizes: dict[str, dict[str, int]]
     sandbox: bool
     withdrawn: Sequence[Withdrawal] = ()
 
@@ -51,7 +52,52 @@ def dataset_card(inputs: CardInputs) -> str:
     expected = {"corpus": counts["passages"], "queries": counts["queries"], "qrels": counts["judgments"]}
     require_rows(inputs.configs, expected)
     spec = inputs.spec
-    sections = [
+    sections = _of_registers(inputs, counts) if spec.registers else _of_catalogs(inputs, counts)
+    body = "\n\n".join(s for s in sections if s)
+    return front_matter(spec, inputs.configs, inputs.sizes, sandbox=inputs.sandbox) + "\n" + body + "\n"
+
+
+def _of_registers(inputs: CardInputs, counts: dict) -> list[str]:
+    spec, figures = inputs.spec, inputs.figures
+    return [
+        f"# {spec.release.title}",
+        SANDBOX_NOTE if inputs.sandbox else "",
+        _register_opening(spec, counts),
+        "## Dataset structure",
+        register_card.structure(spec, figures),
+        register_card.usage(spec),
+        "## Documents and splits",
+        register_card.sources(spec, figures, counts),
+        "## Queries and grades",
+        register_card.registers(spec, figures),
+        "## Judge acceptance",
+        register_card.acceptance(spec, inputs.choice),
+        "## Limitations",
+        register_card.limitations(spec, figures, counts),
+        "## Access and versions",
+        _access(spec),
+        "## Removals",
+        removal_notice(spec, inputs.withdrawn),
+        "## Licence",
+        _licence(spec),
+        *(["## Citation", f"```bibtex\n{bibtex(spec)}\n```"] if spec.release.citation else []),
+    ]
+
+
+def _register_opening(spec: CollectionSpec, counts: dict) -> str:
+    release = spec.release
+    purpose = f" for {release.purpose}" if release.purpose else ""
+    text = (
+        f"A retrieval collection{purpose}: {plural(counts['judgments'], 'relevance judgment')} for "
+        f"{plural(counts['queries'], 'query')} of several registers over {plural(counts['passages'], 'passage')} of "
+        f"{plural(counts['groups'], spec.group)}."
+    )
+    return f"{text} {release.queries.strip()}" if release.queries else text
+
+
+def _of_catalogs(inputs: CardInputs, counts: dict) -> list[str]:
+    spec = inputs.spec
+    return [
         f"# {spec.release.title}",
         SANDBOX_NOTE if inputs.sandbox else "",
         _opening(spec, counts),
@@ -75,8 +121,6 @@ def dataset_card(inputs: CardInputs) -> str:
         "## Citation",
         f"```bibtex\n{bibtex(spec)}\n```",
     ]
-    body = "\n\n".join(s for s in sections if s)
-    return front_matter(spec, inputs.configs, inputs.sizes, sandbox=inputs.sandbox) + "\n" + body + "\n"
 
 
 def _opening(spec: CollectionSpec, counts: dict) -> str:
@@ -198,14 +242,20 @@ def _limitations(spec: CollectionSpec, figures: Figures, counts: dict) -> str:
 
 
 def _access(spec: CollectionSpec) -> str:
+    gate = "Access is granted automatically after accepting the licence. " if spec.release.is_gated else ""
     return (
-        f"Access is granted automatically after accepting the licence. This is version {spec.release.version}; each release "
+        f"{gate}This is version {spec.release.version}; each release "
         f'carries a git tag of its version: pin this one with `revision="v{spec.release.version}"`. `CHANGELOG.md` says '
         "what changed."
     )
 
 
 def _licence(spec: CollectionSpec) -> str:
+    if not spec.release.is_gated:
+        return (
+            f"The selection, queries, judgments and layout are released under the {spec.release.licence_name} licence "
+            "(`LICENSE.md`). The passages are parts of documents that their authors published."
+        )
     return (
         "The selection, queries, judgments, anonymisation and identifiers are released under the "
         f"{spec.release.licence_name} (`LICENSE.md`), which allows commercial use and adds restrictions of use. These go along "

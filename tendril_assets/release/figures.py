@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
+from tendril_assets.spec import CollectionSpec
 
 CARD_FIGURES = (
     "counts",
@@ -27,6 +28,17 @@ CARD_FIGURES = (
     "calibration_size",
     "split_sizes",
 )
+# What a collection whose queries are of several registers has to say besides.
+REGISTER_FIGURES = (
+    "act_outcomes",
+    "act_kinds",
+    "registers",
+    "grade_routes",
+    "question_fates",
+    "live_routes",
+)
+# Figures that such a collection reads from a query of its own.
+REGISTER_QUERIES = {"verdicts": "routed_verdicts"}
 REPORT_FIGURES = (*CARD_FIGURES, "training_use")
 REPORT_TABLES = (
     "judge_agreement",
@@ -44,6 +56,16 @@ REPORT_TABLES = (
 REPORT_VIEWS = ("group_differences", "positives_by_catalog_and_level", "cost_by_day", "worst_queries")
 
 Figures = Mapping[str, pl.DataFrame]
+
+
+def card_figures(spec: CollectionSpec) -> tuple[str, ...]:
+    """The figures that the collection's card is written from."""
+    return (*CARD_FIGURES, *(REGISTER_FIGURES if spec.registers else ()))
+
+
+def figure_query(name: str, spec: CollectionSpec) -> str:
+    """The query of ``sql/release`` behind a figure."""
+    return REGISTER_QUERIES.get(name, name) if spec.registers else name
 
 
 def read_figures(read: Callable[[str], pl.DataFrame], names: tuple[str, ...]) -> dict[str, pl.DataFrame]:
@@ -64,9 +86,12 @@ def sum_checks(figures: Figures) -> list[SumCheck]:
     """Every identity between the figures a card prints.
 
     Levels and grades sum to the judgments, catalogs to queries and judgments, fates to the raw passages, states to the
-    sampled groups, statuses to the candidates and to the requests, and accepted verdicts to the judgments.
+    sampled groups, statuses to the candidates and to the requests, and accepted verdicts to the judgments. Where queries
+    are of registers: kinds of documents to groups and passages, registers and routes to queries and judgments; of the
+    judgments only those of the judge are accepted verdicts.
     """
     counts = figures["counts"].row(0, named=True)
+    of_registers = _register_checks(figures, counts) if "registers" in figures else None
     verdicts = figures["verdicts"]
     ok = verdicts.filter(pl.col("status") == "ok")
     drops = figures["drops"]
@@ -91,8 +116,32 @@ def sum_checks(figures: Figures) -> list[SumCheck]:
         ),
         SumCheck("candidates over statuses", _sum(verdicts, "pairs"), counts["candidates"]),
         SumCheck("requests over statuses", _sum(verdicts, "requests"), counts["requests"]),
+        *(of_registers if of_registers is not None else _verdict_checks(ok, counts)),
+    ]
+
+
+def _verdict_checks(ok: pl.DataFrame, counts: Mapping[str, int]) -> list[SumCheck]:
+    return [
         SumCheck("accepted verdicts", _sum(ok, "accepted"), counts["judgments"]),
         SumCheck("verdicts with status ok", _sum(ok, "pairs"), counts["judgments"]),
+    ]
+
+
+def _register_checks(figures: Figures, counts: Mapping[str, int]) -> list[SumCheck]:
+    registers, kinds, routes = (figures[name] for name in ("registers", "act_kinds", "grade_routes"))
+    return [
+        SumCheck("groups over splits and kinds", _sum(kinds, "groups"), counts["groups"]),
+        SumCheck("passages over splits and kinds", _sum(kinds, "passages"), counts["passages"]),
+        SumCheck("queries over registers", _sum(registers, "queries"), counts["queries"]),
+        SumCheck("annotated queries over registers", _sum(registers, "annotated"), counts["judged_queries"]),
+        SumCheck("judgments over registers", _sum(registers, "judgments"), counts["judgments"]),
+        SumCheck("judgments over routes", _sum(routes, "judgments"), counts["judgments"]),
+        SumCheck("judgments without a route", _sum(routes.filter(pl.col("route") == "-"), "judgments"), 0),
+        SumCheck(
+            "queries by a language model",
+            _sum(registers, "generated"),
+            _sum(figures["question_fates"].filter(pl.col("status") == "accepted"), "questions"),
+        ),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tendril_assets.release.huggingface import DEFAULT_CONFIG, SPLIT, Config
+from tendril_assets.release.huggingface import DEFAULT_CONFIG, Config
 from tendril_assets.spec import CollectionSpec
 
 # The hub's size classes: label, and the number of rows it ends below.
@@ -24,8 +24,8 @@ _LICENCE = Path(__file__).parent / "licence"
 
 
 def licence_text(spec: CollectionSpec) -> str:
-    """LICENSE.md: the Open RAIL-D style terms under the name the specification gives them."""
-    return _filled("open_rail_d.md", spec)
+    """LICENSE.md: the terms the specification chooses, under the name it gives them."""
+    return _filled(f"{spec.release.licence}.md", spec)
 
 
 def gating_text(spec: CollectionSpec) -> str:
@@ -33,21 +33,21 @@ def gating_text(spec: CollectionSpec) -> str:
     return _filled("gating.md", spec).strip()
 
 
-def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, int], *, sandbox: bool) -> str:
+def front_matter(
+    spec: CollectionSpec, configs: list[Config], sizes: dict[str, dict[str, int]], *, sandbox: bool
+) -> str:
     """YAML between two ``---`` lines.
 
-    ``sizes`` are the bytes of each config's rows (``huggingface.plain_bytes``); ``datasets`` compares the row counts when
-    it loads. Every figure is one of the rows, none of the compressed files: the same rows give the same card whatever
-    version of a library wrote them.
+    ``sizes`` are the bytes of the rows of each config and split (``huggingface.plain_bytes``); ``datasets`` compares the
+    row counts when it loads. Every figure is one of the rows, none of the compressed files: the same rows give the same
+    card whatever version of a library wrote them.
     """
     rows = max(c.rows for c in configs)
     tags = ["retrieval", "relevance-judgments", "llm-as-a-judge"]
     body: dict[str, Any] = {
         "pretty_name": spec.release.title,
         "language": [spec.release.language],
-        "license": "other",
-        "license_name": re.sub(r"[^a-z0-9.]+", "-", spec.release.licence_name.lower()).strip("-"),
-        "license_link": "LICENSE.md",
+        **_licence(spec),
         "annotations_creators": ["machine-generated"],
         "language_creators": ["found"],
         "source_datasets": ["original"],
@@ -55,14 +55,12 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
         "task_ids": ["document-retrieval"],
         "size_categories": [next((label for label, end in _SIZES if rows < end), "100M<n<1B")],
         "tags": [*tags, "sandbox"] if sandbox else tags,
-        "extra_gated_heading": "Accept the conditions to access this dataset",
-        "extra_gated_prompt": gating_text(spec),
-        "extra_gated_button_content": "Accept",
+        **(_gate(spec) if spec.release.is_gated else {}),
         "configs": [
             {
                 "config_name": c.name,
                 **({"default": True} if c.name == DEFAULT_CONFIG else {}),
-                "data_files": [{"split": SPLIT, "path": f"{c.name}/{SPLIT}-*.parquet"}],
+                "data_files": [{"split": split, "path": f"{c.name}/{split}-*.parquet"} for split in c.splits],
             }
             for c in configs
         ],
@@ -70,8 +68,11 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
             {
                 "config_name": c.name,
                 "features": [{"name": name, "dtype": dtype} for name, dtype in c.features.items()],
-                "splits": [{"name": SPLIT, "num_bytes": sizes[c.name], "num_examples": c.rows}],
-                "dataset_size": sizes[c.name],
+                "splits": [
+                    {"name": split, "num_bytes": sizes[c.name][split], "num_examples": n}
+                    for split, n in c.splits.items()
+                ],
+                "dataset_size": sum(sizes[c.name].values()),
             }
             for c in configs
         ],
@@ -80,6 +81,28 @@ def front_matter(spec: CollectionSpec, configs: list[Config], sizes: dict[str, i
     return f"---\n{text}---\n"
 
 
+def _licence(spec: CollectionSpec) -> dict[str, str]:
+    if spec.release.licence == "mit":
+        return {"license": "mit", "license_link": "LICENSE.md"}
+    name = re.sub(r"[^a-z0-9.]+", "-", spec.release.licence_name.lower()).strip("-")
+    return {"license": "other", "license_name": name, "license_link": "LICENSE.md"}
+
+
+def _gate(spec: CollectionSpec) -> dict[str, str]:
+    return {
+        "extra_gated_heading": "Accept the conditions to access this dataset",
+        "extra_gated_prompt": gating_text(spec),
+        "extra_gated_button_content": "Accept",
+    }
+
+
 def _filled(name: str, spec: CollectionSpec) -> str:
     text = (_LICENCE / name).read_text(encoding="utf-8")
-    return text.format(title=spec.release.title, licence_name=spec.release.licence_name, days=REMEDY_DAYS)
+    release = spec.release
+    return text.format(
+        title=release.title,
+        licence_name=release.licence_name,
+        days=REMEDY_DAYS,
+        year=release.copyright_year,
+        holder=release.organisation or f"the authors of {release.name}",
+    )

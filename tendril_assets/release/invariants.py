@@ -2,8 +2,8 @@
 
 Asset checks upstream block a run; these repeat them where the files are made, so that materialising the release alone
 cannot get round a red check. ``published_breaches`` looks at the rows about to be written, ``sql_breaches`` at where
-they come from (``removed``, ``leaks`` and ``strays`` of ``sql/release``), ``personal_breaches`` at what anonymisation
-missed, ``require_complete`` at what is open.
+they come from (``breach_queries``, below ``sql/release``), ``personal_breaches`` at what anonymisation missed,
+``require_complete`` at what is open.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,9 +13,12 @@ import polars as pl
 
 from tendril_assets.errors import ExportInvariantError, IncompleteJudgments
 from tendril_assets.records import GRADES
+from tendril_assets.spec import CollectionSpec
 
 SHOWN = 20
+# Queries whose rows are breaches: those of every collection, and those of a policy.
 BREACH_QUERIES = ("removed", "leaks", "strays")
+POLICY_BREACHES = ("raw_names", "unselected", "foreign_examples", "foreign_negatives")
 # A tab or a line end inside an id would break the rows of the TSV file, a quotation mark those of readers that know
 # quoting, a NUL or another invisible character those of either; an id such as 007, 1e5 or NA comes back from a reader that
 # guesses types as another value or as none, and then joins with nothing.
@@ -54,12 +57,22 @@ def published_breaches(corpus: pl.DataFrame, queries: pl.DataFrame, qrels: pl.Da
     ]
 
 
-def sql_breaches(removed: pl.DataFrame, leaks: pl.DataFrame, strays: pl.DataFrame) -> list[Breach]:
-    """The rows of the three breach queries as breaches."""
+def breach_queries(spec: CollectionSpec) -> tuple[str, ...]:
+    """The queries of ``sql/release`` that must give no row for this collection, ``removed`` first."""
+    holds = {
+        "raw_names": spec.identifiers.policy == "keyed",
+        "unselected": spec.candidates.policy == "exhaustive",
+        "foreign_examples": spec.examples.negatives == "judged",
+        "foreign_negatives": spec.examples.negatives == "mined",
+    }
+    return (*BREACH_QUERIES, *(name for name in POLICY_BREACHES if holds[name]))
+
+
+def sql_breaches(removed: pl.DataFrame, *others: pl.DataFrame) -> list[Breach]:
+    """The rows of the breach queries as breaches, in the order of ``breach_queries``."""
     return [
         *(Breach(f"removed_{kind}", i) for kind, i in removed.select("kind", "id").iter_rows()),
-        *(Breach(rule, i) for rule, i in leaks.select("rule", "id").iter_rows()),
-        *(Breach(rule, i) for rule, i in strays.select("rule", "id").iter_rows()),
+        *(Breach(rule, i) for other in others for rule, i in other.select("rule", "id").iter_rows()),
     ]
 
 

@@ -67,29 +67,32 @@ def _agreement_cell(rows: pl.DataFrame) -> str:
 
 def published_judge(spec: CollectionSpec, choice: pl.DataFrame) -> System | None:
     """The system that judges by table ``judge_choice``: the declared one where nothing has been measured, none where the
-    rule picked none.
+    rule picked none, or where nothing has been measured and the collection goes on without a judge.
 
     Raises SettingsError where the table names a system that the specification no longer has.
     """
     if not choice.height:
-        return declared_system(spec.judge)
+        return declared_system(spec.judge) if spec.judge.calibration.none_accepted == "stop" else None
     used = choice.filter("in_use")["system"].to_list()
     return system_named(spec.judge, used[0], "judge_choice") if used else None
 
 
-def require_planned_judge(spec: CollectionSpec, choice: pl.DataFrame, planned: str) -> System:
-    """The published judge, where it is the one whose requests were planned, and so the one that graded.
+def require_planned_judge(spec: CollectionSpec, choice: pl.DataFrame, planned: str | None) -> System | None:
+    """The published judge, where it is the one whose requests were planned, and so the one that graded; None where both are
+    none, and the collection goes on without a judge's labels.
 
-    Raises ExportInvariantError where it is another or none, SettingsError as ``published_judge`` does.
+    Raises ExportInvariantError where it is another, or one is none, SettingsError as ``published_judge`` does.
     """
     judge = published_judge(spec, choice)
+    if judge is None and planned is None and spec.judge.calibration.none_accepted == "without":
+        return None
     if judge is None or judge.name != planned:
         said = (
             "judge_choice names no judge" if judge is None else f"judge_choice names {judge.name} as the judge in use"
         )
         raise ExportInvariantError(
-            f"{said}, but the requests were planned for {planned}, which graded the data. Materialise candidates and what "
-            "follows from it again; nothing was written"
+            f"{said}, but the requests were planned for {planned or 'none'}, which graded the data. Materialise candidates "
+            "and what follows from it again; nothing was written"
         )
     return judge
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.files import file_hash
+from tendril_assets.release.huggingface import PARTS
 
 MANIFEST = "manifest.json"
 # The same rows as the Parquet files, in bytes that no library upgrade changes.
-_DATA = ("beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/train.tsv")
+_DATA = ("beir/corpus.jsonl", "beir/queries.jsonl")
+_JUDGMENTS = tuple(f"beir/qrels/{part}.tsv" for part in PARTS)
 _TEXTS = ("README.md", "LICENSE.md")
 # What every reader of a manifest relies on.
 _ENTRIES = ("name", "version", "sandbox", "key_fingerprint", "rows", "content_hash", "files")
@@ -56,7 +58,7 @@ def damaged_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
 
 def content_hash(files: dict[str, str]) -> str:
     """The hash of a release's data, from the hashes of its files."""
-    return _combined(files, _DATA)
+    return _combined(files, (*_DATA, *(name for name in _JUDGMENTS if name in files)))
 
 
 def same_content(one: dict[str, Any], other: dict[str, Any]) -> bool:

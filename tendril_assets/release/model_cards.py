@@ -14,7 +14,7 @@ from tendril_assets.release.model_front import model_front_matter
 from tendril_assets.release.model_inputs import CardModel, ModelInputs, card_model
 from tendril_assets.release.model_licence import Documents, banner, documents, licence_section
 from tendril_assets.release.model_results import collection_name, own_scores, results
-from tendril_assets.release.model_training import training, validation_sizes
+from tendril_assets.release.model_training import training, unrated, validation_sizes
 from tendril_assets.release.weights import WeightsFolder
 from tendril_assets.release.wording import (
     figure,
@@ -137,7 +137,7 @@ def _validation(known: CardModel, inputs: ModelInputs) -> str:
         change = f"is {figure(row['best_value'])}, as of the base"
     return (
         f"On the held-out validation {group}s ({held_out}), balanced {named(BALANCED.removeprefix('balanced_'))} (the mean "
-        f"over {listed([named(s).lower() for s in inputs.spec.subsets])}, each a macro mean over {group}s) {change}."
+        f"over {listed([named(s).lower() for s in inputs.spec.trained_subsets])}, each a macro mean over {group}s) {change}."
     )
 
 
@@ -174,7 +174,9 @@ def _limitations(known: CardModel, inputs: ModelInputs) -> str:
 
 
 def _noise(inputs: ModelInputs) -> str:
-    """The judge's agreement with people by level, as the data card has it."""
+    """The judge's agreement with people by level, as the data card has it; where no judge rated what is trained on, that."""
+    if inputs.spec.examples.negatives == "mined":
+        return unrated(inputs)
     rows = inputs.agreement.filter(
         pl.col("in_use")
         & (pl.col("raters") == "judge_vs_curated")

@@ -47,9 +47,9 @@ class ModelInputs(NamedTuple):
         return f"{release.hub_id(release.name)}, version {release.version}" if self.released else None
 
     def for_levels(self, counts: Mapping[str, int]) -> str:
-        """``63 for areas of action and 62 for criteria``, in the order of the specification's subsets."""
+        """``63 for areas of action and 62 for criteria``, of the subsets that are trained on, in their order."""
         plurals = self.spec.release.plurals
-        said = ((level, plurals.get(level, named(level).lower())) for level in self.spec.subsets)
+        said = ((level, plurals.get(level, named(level).lower())) for level in self.spec.trained_subsets)
         return listed([f"{counts.get(level, 0):,} for {title}" for level, title in said])
 
 
@@ -120,10 +120,8 @@ def _other_data(known: CardModel, inputs: ModelInputs) -> list[str]:
         found.append(
             f"it was trained on data {row['data_hash'][:16]}, the hand-over files are now {inputs.present_data[:16]}: {again}"
         )
-    if sorted(known.validation) != sorted(inputs.spec.subsets):
-        found.append(
-            f"it was validated on {sorted(known.validation)}, the subsets are now {sorted(inputs.spec.subsets)}: {again}"
-        )
+    if sorted(known.validation) != sorted(trained := inputs.spec.trained_subsets):
+        found.append(f"it was validated on {sorted(known.validation)}, the subsets are now {sorted(trained)}: {again}")
     for total, parts in (
         ("inputs", ("query_inputs", "document_inputs")),
         ("truncated_inputs", ("truncated_queries", "truncated_documents")),

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from tendril_assets.evaluation.aggregate import ALL
+from tendril_assets.evaluation.tables import BASELINE
+from tendril_assets.qrels.splits import TRAIN
 from tendril_assets.records import GRADES
 from tendril_assets.release.model_inputs import AVAILABLE, CardModel, ModelInputs
 from tendril_assets.release.wording import listed, markdown_table, named, plural, scientific, share
@@ -14,6 +16,7 @@ from tendril_assets.training.record import EARLY_STOP
 from tendril_assets.training.validation import BALANCED
 
 _IRRELEVANT = 0
+_RANKER = named(BASELINE)  # that mines negatives too
 # What became of a possible example, in the reader's words; other keys are said as they are.
 FATES = {
     USED: "Used",
@@ -41,14 +44,54 @@ def training(known: CardModel, inputs: ModelInputs) -> str:
         f"**Software.** {listed([f'{n} {v}' for n, v in sorted(known.versions.items(), key=lambda i: i[0].lower())])}.",
     ]
     body = "\n".join(f"- {point}" for point in points)
-    table = markdown_table(*fates(inputs.training_use, inputs.spec.subsets))
+    table = markdown_table(*fates(inputs.training_use, inputs.spec.trained_subsets))
     counted = (
         "What became of every possible training example, one per pair of a query and a passage rated relevant for it:"
     )
     return f"{body}\n\n{counted}\n\n{table}"
 
 
+def unrated(inputs: ModelInputs) -> str:
+    """What the labels of a collection rest on that mines its negatives."""
+    generation = inputs.spec.registers.generation if inputs.spec.registers else None
+    sets = generation.sets.values() if generation else ()
+    writers = sorted({one.llm.model for one in sets if one.split == TRAIN})
+    asked = (
+        f"Training questions were written by {listed([f'`{name}`' for name in writers])}, and the passage that a question was "
+        "written from counts as its answer. "
+        if writers
+        else ""
+    )
+    return f"{asked}Negatives were mined, not rated: one of them may answer the query after all."
+
+
+def _mined_data(known: CardModel, inputs: ModelInputs) -> str:
+    recipe, group, spec = known.recipe, inputs.spec.group, inputs.spec
+    source = f"the data of {inputs.data_name}" if inputs.data_name else "the collection's data"
+    grades = listed([f"{grade}" for grade in GRADES if grade >= recipe.positive_grade], "or")
+    same, other = recipe.same_document_negatives, recipe.n_negatives - recipe.same_document_negatives
+    origins = [f"{same:,} from the positive's document"] if same else []
+    origins += [f"{other:,} from others"] if other else []
+    ranked = (
+        f", ranked among what {_RANKER} ranks first for them ({spec.examples.mined_depth:,} passages each), without "
+        f"those of test {group}s"
+        if spec.evaluation.scope == "collection"
+        else ""
+    )
+    return (
+        f"Training examples were built from {source} (SHA-256 of the examples and validation texts: "
+        f"`{known.row['data_hash']}`): a query, one passage of grade {grades} and "
+        f"{plural(recipe.n_negatives, 'hard negative')} among the first {spec.examples.mined_depth:,} that {_RANKER} ranks for "
+        f"it in the training {group}s, none of which is relevant to it by any grade, repeats a relevant passage or stands next "
+        f"to one; {listed(origins)}; the other pool fills in where one has too few. {_balance(known, inputs)} Validation used "
+        f"held-out {group}s{ranked}, with pairs of query and {group}: "
+        f"{inputs.for_levels(validation_sizes(known, 'queries'))}."
+    )
+
+
 def _data(known: CardModel, inputs: ModelInputs) -> str:
+    if inputs.spec.examples.negatives == "mined":
+        return _mined_data(known, inputs)
     recipe, group = known.recipe, inputs.spec.group
     source = f"the LLM-judged data of {inputs.data_name}" if inputs.data_name else "LLM-judged data"
     grades = listed([f"{grade}" for grade in GRADES if grade >= recipe.positive_grade], "or")
@@ -73,7 +116,7 @@ def _balance(known: CardModel, inputs: ModelInputs) -> str:
     rules = ["balanced"] if several else []
     rules += [f"held to {cap:,} {'each' if several else 'per level'}"] if cap else []
     how = f"{'Levels' if several else 'Examples'} were {listed(rules)}: " if rules else ""
-    levels = f" ({inputs.for_levels(used)})" if len(inputs.spec.subsets) > 1 else ""
+    levels = f" ({inputs.for_levels(used)})" if len(inputs.spec.trained_subsets) > 1 else ""
     return f"{how}{known.row['examples']:,} of {plural(available, 'available example')} were used{levels}."
 
 

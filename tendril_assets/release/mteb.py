@@ -20,7 +20,7 @@ Every ranking, grade and measure in it is mteb's and pytrec_eval's; of ours are 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -32,7 +32,7 @@ from tendril_assets.evaluation.collection import Reach, judged_collection
 from tendril_assets.evaluation.metrics import excluded
 from tendril_assets.evaluation.ranking import DECIMALS, UNIT
 from tendril_assets.release.beir import BEIR, CORPUS, read_beir
-from tendril_assets.release.huggingface import CONFIGS, SPLIT, Rows, read_rows
+from tendril_assets.release.huggingface import CONFIGS, PART_COLUMN, SPLIT, Rows, read_rows
 from tendril_assets.release.manifest import MANIFEST, read_manifest
 from tendril_assets.release.withdrawn import require_not_withdrawn
 
@@ -63,6 +63,7 @@ class Source(NamedTuple):
     corpus: pl.DataFrame
     queries: pl.DataFrame
     qrels: pl.DataFrame
+    split: str
 
 
 def retrieval_task(
@@ -71,7 +72,7 @@ def retrieval_task(
     revision: str | None = None,
     scope: Reach = "group",
     group_column: str | None = None,
-    split: str = SPLIT,
+    split: str | None = None,
     language: str = "deu-Latn",
 ) -> "JudgedRetrieval":
     """The task of a release.
@@ -82,7 +83,7 @@ def retrieval_task(
         scope: ``group`` ranks each group's passages for the queries judged in it; ``collection`` ranks all passages,
             which suits a collection that is judged as one.
         group_column: the corpus column that names the group; by default the first column after the text.
-        split: the split's name in the files.
+        split: the split of the judgments; by default ``test`` where there are several, else ``train``.
         language: ISO 639-3 and script, as mteb names them; some models choose a prompt by it.
 
     Raises:
@@ -92,37 +93,61 @@ def retrieval_task(
     """
     rows = read_source(source, revision=revision, group_column=group_column, split=split, scope=scope)
     # mteb keeps a task's metadata on its class.
-    kind = type("JudgedRetrieval", (JudgedRetrieval,), {"metadata": _metadata(rows, scope, split, language)})
-    return kind(rows, scope, split)
+    kind = type("JudgedRetrieval", (JudgedRetrieval,), {"metadata": _metadata(rows, scope, rows.split, language)})
+    return kind(rows, scope, rows.split)
 
 
 def read_source(
-    source: str | Path, *, revision: str | None = None, group_column: str | None, split: str, scope: Reach
+    source: str | Path, *, revision: str | None = None, group_column: str | None, split: str | None, scope: Reach
 ) -> Source:
     """The rows behind a task. Raises ExportInvariantError as ``retrieval_task`` does."""
     folder = Path(source)
     if not folder.exists():
         if isinstance(source, Path) or not _HUB_ID.fullmatch(source):
             raise ExportInvariantError(f"there is no folder {folder}, and no dataset on the hub has such an id")
-        rows = Rows(*(_fetched(source, name, split, revision) for name in CONFIGS))
-        return _source(source, revision or "main", rows, group_column, scope)
+        rows = _fetched(source, revision)
+        return _source(source, revision or "main", rows, group_column, scope, split)
     if (folder / CORPUS).is_file():
         whole = folder.resolve().parent
         if folder.resolve().name == BEIR and (whole / MANIFEST).is_file():
             require_not_withdrawn(whole, read_manifest(whole))
-        return _source(folder.resolve().name, "folder", read_beir(folder, split), group_column, scope)
+        chosen = split or _default_split([path.stem for path in (folder / "qrels").glob("*.tsv")])
+        return _source(folder.resolve().name, "folder", read_beir(folder, chosen), group_column, scope, chosen)
     if not (folder / MANIFEST).is_file():
         raise ExportInvariantError(f"{folder} is no release and no BEIR folder: it has neither {MANIFEST} nor {CORPUS}")
     manifest = read_manifest(folder)
     require_not_withdrawn(folder, manifest)
-    return _source(manifest["name"], manifest["version"], read_rows(folder), group_column, scope)
+    return _source(manifest["name"], manifest["version"], read_rows(folder), group_column, scope, split)
 
 
-def _fetched(source: str, config: str, split: str, revision: str | None) -> pl.DataFrame:
-    return cast("pl.DataFrame", load_dataset(source, config, split=split, revision=revision).to_polars())
+def _fetched(source: str, revision: str | None) -> Rows:
+    corpus, queries, qrels = (load_dataset(source, name, revision=revision) for name in CONFIGS)
+    parts = {part: cast("pl.DataFrame", found.to_polars()) for part, found in qrels.items()}
+    several = parts.keys() != {SPLIT} or corpus.keys() != {SPLIT}
+    named = [f.with_columns(pl.lit(part).alias(PART_COLUMN)) if several else f for part, f in parts.items()]
+    texts = (
+        pl.concat([cast("pl.DataFrame", one.to_polars()) for one in found.values()]) for found in (corpus, queries)
+    )
+    return Rows(*texts, pl.concat(named))
 
 
-def _source(name: str, revision: str, rows: Rows, group_column: str | None, scope: Reach) -> Source:
+def _default_split(there: Sequence[str]) -> str:
+    return SPLIT if set(there) <= {SPLIT} else "test"
+
+
+def _of_split(name: str, rows: Rows, split: str | None) -> tuple[Rows, str]:
+    """The judgments of one split. Raises ExportInvariantError for a split that there is not."""
+    if PART_COLUMN not in rows.qrels.columns:
+        return rows, split or SPLIT
+    there = rows.qrels[PART_COLUMN].unique().sort().to_list()
+    chosen = split or _default_split(there)
+    if chosen not in there:
+        raise ExportInvariantError(f"{name} has no split {chosen!r} of the judgments; it has {', '.join(there)}")
+    return Rows(rows.corpus, rows.queries, rows.qrels.filter(pl.col(PART_COLUMN) == chosen).drop(PART_COLUMN)), chosen
+
+
+def _source(name: str, revision: str, rows: Rows, group_column: str | None, scope: Reach, split: str | None) -> Source:
+    rows, split = _of_split(name, rows, split)
     found = group_column or next((c for c in rows.corpus.columns if c not in _NO_GROUP), None)
     if scope == "group" and found not in rows.corpus.columns:
         raise ExportInvariantError(
@@ -137,6 +162,7 @@ def _source(name: str, revision: str, rows: Rows, group_column: str | None, scop
         rows.corpus.select(passage_id="id", group_id=group.cast(pl.String), text="text"),
         rows.queries.select(query_id="id", text="text", level=level),
         rows.qrels.select(query_id="query-id", passage_id="corpus-id", score=pl.col("score").cast(pl.Int8)),
+        split,
     )
 
 

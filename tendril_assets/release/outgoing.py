@@ -98,7 +98,8 @@ def dataset(root: Path, spec: CollectionSpec) -> Outgoing:
         reasons += [] if is_withdrawn else _data_licence(folder, spec)
     reasons += _owner(spec)
     repo = release.hub_id(release.name)
-    return Outgoing("dataset", repo, folder, release.version, "auto", files, tuple(reasons), is_withdrawn)
+    gate: Gate | None = "auto" if release.is_gated else None
+    return Outgoing("dataset", repo, folder, release.version, gate, files, tuple(reasons), is_withdrawn)
 
 
 def model(root: Path, spec: CollectionSpec, name: str) -> Outgoing:
@@ -188,7 +189,7 @@ def _data_licence(folder: Path, spec: CollectionSpec) -> Iterator[str]:
     elif text != licence_text(spec):
         yield f"{DATA_LICENCE} is not the text that the specification's licence has now: raise release.version, {again}"
     front = front_matter_of(folder / CARD)
-    if not str(front.get("extra_gated_prompt") or "").strip():
+    if spec.release.is_gated and not str(front.get("extra_gated_prompt") or "").strip():
         yield f"{CARD} has no text to accept before access (extra_gated_prompt): {again}"
     link = str(front.get("license_link") or "")
     if not (front.get("license") and link and (folder / link).is_file()):

@@ -31,7 +31,7 @@ from tendril_assets.release.folders import (
     work_folder,
 )
 from tendril_assets.release.front_matter import licence_text
-from tendril_assets.release.huggingface import CONFIGS, Rows, plain_bytes, read_configs, write_parquet
+from tendril_assets.release.huggingface import Rows, plain_bytes, read_configs, splits_of, write_parquet
 from tendril_assets.release.invariants import Breach, published_breaches, require_complete, require_none
 from tendril_assets.release.manifest import (
     content_hash,
@@ -149,7 +149,10 @@ def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
     write_parquet(work, inputs.rows)
     write_beir(work, inputs.rows)
     configs = read_configs(work)
-    sizes = {name: plain_bytes(frame) for name, frame in zip(CONFIGS, inputs.rows, strict=True)}
+    sizes = {
+        name: {split: plain_bytes(frame) for split, frame in splits.items()}
+        for name, splits in splits_of(inputs.rows).items()
+    }
     card = dataset_card(
         CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox, withdrawn)
     )

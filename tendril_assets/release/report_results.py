@@ -35,7 +35,7 @@ def training(inputs: ReportInputs) -> str:
             + picture(loss, "This model reported no loss.")
         )
     use = inputs.figures["training_use"]
-    examples = page_table(*fates(use, inputs.spec.subsets)) if use.height else ""
+    examples = page_table(*fates(use, inputs.spec.trained_subsets)) if use.height else ""
     lead = (
         f"The weights with the best balanced nDCG@10 on the held-out {inputs.spec.group}s are kept; balanced is the mean "
         "over levels. The table gives it for the base and for the weights that were kept."

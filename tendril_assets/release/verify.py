@@ -16,7 +16,7 @@ from pathlib import Path
 from tendril_assets.children import die_with_parent
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.folders import work_folder
-from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, QREL_COLUMNS, SPLIT
+from tendril_assets.release.huggingface import CONFIGS, DEFAULT_CONFIG, QREL_COLUMNS, split_files
 
 TIMEOUT_S = 900
 
@@ -64,15 +64,20 @@ def _load(folder: str) -> dict[str, int]:
     datasets.disable_progress_bars()
     rows = {}
     for name in CONFIGS:
-        whole = datasets.load_dataset(folder, name, split=SPLIT)
-        streamed = datasets.load_dataset(folder, name, split=SPLIT, streaming=True)
-        if next(iter(streamed), None) != next(iter(whole), None) or streamed.features != whole.features:
-            raise ExportInvariantError(f"config {name} gives other rows when it is streamed")
-        rows[name] = whole.num_rows
+        rows[name] = 0
+        for split in split_files(Path(folder), name):
+            whole = datasets.load_dataset(folder, name, split=split)
+            streamed = datasets.load_dataset(folder, name, split=split, streaming=True)
+            if next(iter(streamed), None) != next(iter(whole), None) or streamed.features != whole.features:
+                raise ExportInvariantError(f"config {name} gives other rows when it is streamed")
+            rows[name] += whole.num_rows
     plain = datasets.load_dataset(folder)
-    if tuple(plain[SPLIT].column_names) != QREL_COLUMNS:
-        raise ExportInvariantError(f"without a name the release loads as {plain[SPLIT].column_names}, not as qrels")
-    return {**rows, "default": plain[SPLIT].num_rows}
+    for split, loaded in plain.items():
+        if tuple(loaded.column_names) != QREL_COLUMNS:
+            raise ExportInvariantError(
+                f"without a name split {split} of the release loads as {loaded.column_names}, not as qrels"
+            )
+    return {**rows, "default": sum(loaded.num_rows for loaded in plain.values())}
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 ``withdraw`` works on every version below a collection's release folder. What a published copy or tag holds cannot be
 called back from here; the manifest of a withdrawn version says by id what that is, and since when (``release.withdrawn``).
 
-A withdrawn folder has no front matter, and its BEIR judgments lie in ``qrels/withdrawn.tsv``: neither ``datasets``, nor
+A withdrawn folder has no front matter, and its BEIR judgments lie in ``qrels/withdrawn*.tsv``: neither ``datasets``, nor
 ``mteb``, nor a BEIR reader takes it for the version. Its hashes are those of what is left, so that changes still show.
 """
 
@@ -35,8 +35,7 @@ from tendril_assets.release.withdrawn import (
 
 __all__ = ["Withdrawal", "withdraw", "withdrawals"]
 
-_QRELS = f"beir/qrels/{SPLIT}.tsv"
-_LEFT_QRELS = f"beir/qrels/{WITHDRAWN}.tsv"
+_QRELS = "beir/qrels"
 # What else of a version stays as it was; none of it has texts of passages.
 _KEPT = ("LICENSE", "LICENCE", "NOTICE")
 
@@ -186,7 +185,9 @@ def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: 
     work.mkdir()
     write_parquet(work, left)
     write_beir(work, left)
-    (work / _QRELS).rename(work / _LEFT_QRELS)
+    judgments = {f"{_QRELS}/{path.name}": _set_aside(path.name) for path in sorted((work / _QRELS).iterdir())}
+    for name, aside in judgments.items():
+        (work / name).rename(work / aside)
     for name in sorted(manifest["files"]):
         if "/" not in name and name.startswith(_KEPT) and (folder / name).is_file():
             shutil.copyfile(folder / name, work / name)
@@ -207,10 +208,15 @@ def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: 
             "judgments": told.judgments,
             "published": published,
         },
-        "content_hash": content_hash({**files, _QRELS: files[_LEFT_QRELS]}),
+        "content_hash": content_hash({**files, **{name: files[aside] for name, aside in judgments.items()}}),
         "files": files,
     }
     (work / MANIFEST).write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _set_aside(name: str) -> str:
+    """Where the judgments of a BEIR file lie when they are withdrawn: under no split's name."""
+    return f"{_QRELS}/{WITHDRAWN}.tsv" if name == f"{SPLIT}.tsv" else f"{_QRELS}/{WITHDRAWN}-{name}"
 
 
 def _notice(name: str, told: Withdrawal) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 import dagster as dg
 import polars as pl
@@ -21,7 +22,7 @@ from tendril_assets.files import remove_if_empty, replacing, write_atomically
 from tendril_assets.resources.sql import identifier
 
 _DIGEST_BYTES = 32
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_PART = re.compile(r"[A-Za-z0-9%][A-Za-z0-9._~%-]{0,250}")
 # Stands in the folder of each kind once it holds owners' folders alone.
 _LAYOUT = ".by_owner"
 _FORMER_FILE = re.compile(r"\.?[0-9a-f]{64}.*")
@@ -95,15 +96,17 @@ class Artifacts(dg.ConfigurableResource):
         for kind in sorted(cache.iterdir()) if cache.is_dir() else ():
             self._sweep_former(kind)
             for folder in sorted((kind / identifier(collection).strip('"')).glob("*/*/")):
-                yield CachedDocument(kind.name, folder.parent.name, folder.name, folder)
+                yield CachedDocument(kind.name, unquote(folder.parent.name), unquote(folder.name), folder)
 
     def _kind_folder(self, kind: str) -> Path:
         return Path(self.root) / "cache" / identifier(kind).strip('"')
 
     def _cache_path(self, kind: str, owner: Owner, key: str) -> Path:
-        if not owner or not all(_PART.fullmatch(part) for part in owner):
+        # Keyed hashes stand as they are; names of public groups have letters and signs that no folder should have.
+        parts = [quote(part, safe="") for part in owner]
+        if not parts or not all(map(_PART.fullmatch, parts)) or not "".join(owner).isprintable():
             raise WarehouseError(f"cache {kind}: {'/'.join(owner)!r} cannot name a folder")
-        return self._kind_folder(kind).joinpath(*owner) / hashlib.sha256(key.encode()).hexdigest()
+        return self._kind_folder(kind).joinpath(*parts) / hashlib.sha256(key.encode()).hexdigest()
 
     def _sweep_former(self, kind: Path) -> None:
         """Take out what was stored before values had owners: nobody finds it any more, and whose it is is not known."""

@@ -118,7 +118,10 @@ def build_detector(spec: AnonymizationSpec, env: Mapping[str, str] | None = None
     Raises:
         RemoteDetectorRefused: gheim's remote service is configured in the environment.
         DetectorModelError: a model without a pinned revision is not on this machine, so that nobody can tell which it is.
+        ValueError: the collection masks nothing.
     """
+    if spec.detector == "none":
+        raise ValueError("a collection with detector none has no detector: its documents stand as they are")
     refuse_remote(env)
     if spec.detector == "rules" or spec.model is None:
         return LocalDetector()
@@ -130,6 +133,8 @@ def detector_state(spec: AnonymizationSpec, env: Mapping[str, str] | None = None
 
     Raises as ``build_detector`` does, and DetectorModelError where the weights of a pinned model are not here.
     """
+    if spec.detector == "none":
+        return "none, its documents are public"
     refuse_remote(env)
     if spec.detector == "rules" or spec.model is None:
         return "rules"

@@ -14,7 +14,7 @@ import polars as pl
 from tendril_assets.corpus.erasure import Removed
 from tendril_assets.resources import sql
 from tendril_assets.resources.warehouse import Warehouse
-from tendril_assets.tables import LANDING, TABLES
+from tendril_assets.tables import ACTS, LANDING, TABLES
 
 # Table -> why it may hold the ids of what is removed, though none of its text.
 KEPT: Mapping[str, str] = {
@@ -25,7 +25,7 @@ KEPT: Mapping[str, str] = {
     "project_status": "says of each landed project that it is removed",
     "trained_passages": "says which weights were trained on it",
     "released_passages": "says which published versions hold it",
-    **{table.name: "lists what the landing folder holds" for table in LANDING},
+    **{table.name: "lists what the landing folder holds" for table in (*LANDING, *ACTS)},
 }
 # The external collection: published by others, and landed anew each time. What ranks it and what compares the corpus with
 # it names its ids.
@@ -53,7 +53,7 @@ def known_passages(warehouse: Warehouse, collection: str, removed: Removed) -> p
 
     A passage of a removed document or project is found where a table names both. Raises WarehouseError.
     """
-    landed = {table.name for table in LANDING}
+    landed = {table.name for table in (*LANDING, *ACTS)}
     named = [
         f"SELECT passage_id, document_id, group_id FROM {sql.identifier(name)} WHERE "
         "passage_id IN (SELECT unnest($passages)) OR document_id IN (SELECT unnest($documents)) "

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import polars as pl
 
 from tendril_assets.corpus.erasure import Removed
-from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.identifiers import Identifiers
 from tendril_assets.errors import WarehouseError
 from tendril_assets.files import erase, overwrite, remove_if_empty, replacing
-from tendril_assets.judging.purposes import DRIFT, HAND_OVERS, JUDGE
+from tendril_assets.judging.purposes import DRIFT, GENERATION, HAND_OVERS, JUDGE
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.request_passages import NAME as REQUEST_PASSAGES
@@ -35,6 +35,7 @@ CACHE, HAND_OVER, LEDGER, TRAINING, WAREHOUSE = "cache", "hand_over", "ledger", 
 # Columns that hold texts of passages of the corpus, by hand-over file.
 _TEXTS = {
     HAND_OVERS[JUDGE].file: re.compile("passage_text"),
+    HAND_OVERS[GENERATION].file: re.compile("passage_text"),
     HAND_OVERS[DRIFT].file: re.compile("passage_text"),
     "training_train": re.compile(r"positive|negative_\d+"),
     "training_corpus": re.compile("text"),
@@ -66,7 +67,7 @@ def erase_texts(
     ledger: Ledger,
     collection: str,
     removed: Removed,
-    hasher: KeyedHasher,
+    hasher: Identifiers,
 ) -> Iterator[Erased]:
     """Everything this module does, told as it is done, in the order that a kill anywhere leaves repeatable. ``corpus`` is
     clean by now.
@@ -88,7 +89,7 @@ def erase_texts(
         yield Erased(WAREHOUSE, REQUEST_PASSAGES, forgotten)
 
 
-def documents_hit(warehouse: Warehouse, collection: str, removed: Removed, hasher: KeyedHasher) -> frozenset[str]:
+def documents_hit(warehouse: Warehouse, collection: str, removed: Removed, hasher: Identifiers) -> frozenset[str]:
     """Ids of documents that a passage was removed from: their pages hold its text."""
     found = set(documents_taken_from(warehouse, collection, hasher))
     if removed.passages and warehouse.exists(collection, REQUEST_PASSAGES):
@@ -97,7 +98,7 @@ def documents_hit(warehouse: Warehouse, collection: str, removed: Removed, hashe
     return frozenset(found)
 
 
-def documents_taken_from(warehouse: Warehouse, collection: str, hasher: KeyedHasher) -> frozenset[str]:
+def documents_taken_from(warehouse: Warehouse, collection: str, hasher: Identifiers) -> frozenset[str]:
     """Ids of documents that the table ``removed_passages`` names."""
     if not warehouse.exists(collection, "removed_passages"):
         return frozenset()
@@ -174,15 +175,17 @@ def removed_requests(
 
 def _with_text_left(artifacts: Artifacts, collection: str, keys: pl.Series, texts: pl.Series) -> pl.Series:
     """Those of ``keys`` whose handed-over text the corpus still has, under an id that was not asked about yet."""
-    path = artifacts.exchange(collection, HAND_OVERS[JUDGE].file)
-    if keys.is_empty() or not path.exists():
-        return keys.clear()
-    rows = pl.scan_parquet(path).filter(pl.col("request_key").is_in(keys.implode()))
-    try:
-        found = rows.select("request_key", "passage_text").collect()
-    except pl.exceptions.PolarsError:  # damaged: it speaks for nobody, and erase_hand_over takes it away
-        return keys.clear()
-    return found.filter(pl.col("passage_text").is_in(texts.implode()))["request_key"]
+    found = [keys.clear()]
+    for purpose in (JUDGE, GENERATION):
+        path = artifacts.exchange(collection, HAND_OVERS[purpose].file)
+        if keys.is_empty() or not path.exists():
+            continue
+        rows = pl.scan_parquet(path).filter(pl.col("request_key").is_in(keys.implode()))
+        # A damaged file speaks for nobody, and erase_hand_over takes it away.
+        with contextlib.suppress(pl.exceptions.PolarsError):
+            handed = rows.select("request_key", "passage_text").collect()
+            found.append(handed.filter(pl.col("passage_text").is_in(texts.implode()))["request_key"])
+    return pl.concat(found).unique()
 
 
 def erase_hand_over(

@@ -221,17 +221,21 @@ def read_table(
     return pl.DataFrame(rows, schema={c.name: table.schema[c.name] for c in columns}, orient="row")
 
 
-def read_removals(folder: Path, kinds: Collection[str]) -> pl.DataFrame:
+def read_removals(folder: Path, kinds: Collection[str], *, named: bool = False) -> pl.DataFrame:
     """Rows of ``removals`` from ``removals.csv``; none where there is no such file.
 
-    ``kinds`` are those the collection knows. A date in the future is allowed: it is the day of the request, and delays
-    nothing. Raises LandingError as ``read_table`` does, also for an id that cannot be one of its kind.
+    ``kinds`` are those the collection knows; ``named``: its passages are named ``<group>#<number>``. A date in the future is
+    allowed: it is the day of the request, and delays nothing. Raises LandingError as ``read_table`` does, also for an id
+    that cannot be one of its kind.
     """
     path = find_optional(folder, "removals", ("csv",))
     if path is None:
         return TABLES["removals"].empty()
     return read_table(
-        path, TABLES["removals"], choices={"kind": kinds}, wrong=lambda row: shape_problem(row["kind"], row["id"])
+        path,
+        TABLES["removals"],
+        choices={"kind": kinds},
+        wrong=lambda row: shape_problem(row["kind"], row["id"], named=named),
     )
 
 
@@ -273,6 +277,24 @@ def _quoted(value: Any) -> str:
     confused it is the text of a document."""
     is_text = isinstance(value, str) and len(value) > _LONGEST_SHOWN and len(value.split()) > _MOST_WORDS_SHOWN
     return f"a text of {len(value):,} characters" if is_text else repr(value)
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """A JSON file that is one object. Raises LandingError with the row where it is no JSON, or names a key twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise LandingError(f"{path}: {', '.join(map(_quoted, twice))} occurs twice")
+        return dict(pairs)
+
+    try:
+        content = json.loads(read_text(path), object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise LandingError(f"{path}: row {error.lineno}: not JSON: {error.msg}; nothing was changed") from error
+    if not isinstance(content, dict):
+        raise LandingError(f"{path}: expected one JSON object")
+    return content
 
 
 def read_yaml(path: Path, model: type[ModelT]) -> ModelT:

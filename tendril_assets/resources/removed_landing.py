@@ -17,11 +17,18 @@ _OF_DOCUMENTS: Mapping[str, bool] = {
     "evidence": False,
     "documents": True,
     "delivered_passages": True,
+    "acts": False,
+    "landed_splits": False,
 }
+# Of these some rows have no project: they are of nobody who could be removed.
+_OF_NOBODY = ("acts",)
 
 
 def without_removed_projects(frames: Mapping[str, pl.DataFrame], gone: Collection[str]) -> dict[str, pl.DataFrame]:
-    """Landing tables in which the projects ``gone`` have no title, day of publication, CPV code or evidence."""
+    """Landing tables in which the projects ``gone`` have no title, day of publication, CPV code or evidence.
+
+    Of acts that are gone number, day and kind stay, for the key says them too.
+    """
     kept = dict(frames)
     if gone:
         is_gone = pl.col("project").is_in(list(gone))
@@ -33,6 +40,9 @@ def without_removed_projects(frames: Mapping[str, pl.DataFrame], gone: Collectio
             for name, value in (("title", ""), ("published", None), ("cpv", None))
         )
         kept["evidence"] = kept["evidence"].filter(~is_gone)
+        if "acts" in kept:
+            title = pl.when(is_gone).then(pl.lit("")).otherwise(pl.col("title"))
+            kept["acts"] = kept["acts"].with_columns(title=title)
     return kept
 
 
@@ -59,4 +69,5 @@ def condition_of_kept(schema: str, name: str, present: Collection[str], *, has_m
             "[project, document] NOT IN (SELECT unnest(CAST(CAST(value AS JSON) AS VARCHAR[][])) FROM warehouse.main.meta "
             f"WHERE collection = {sql.text(schema)} AND name = {sql.text(REMOVED_DOCUMENTS)})"
         )
-    return " AND ".join(conditions) or "TRUE"
+    kept = " AND ".join(conditions) or "TRUE"
+    return f"(project IS NULL OR ({kept}))" if name in _OF_NOBODY else kept

@@ -1,9 +1,10 @@
-"""Writes the sample collection: ``python -m tendril_assets.sandbox.build TARGET``.
+"""Writes the sample collections: ``python -m tendril_assets.sandbox.build [--missing] TARGET``.
 
-Everything in it is invented and drawn by name, so each run writes the same bytes. The folder stands complete or not at
-all: it is written beside its place and renamed.
+Everything in them is invented and drawn by name, so each run writes the same bytes. A folder stands complete or not at
+all: it is written beside its place and renamed. With ``--missing`` a collection that stands already is left as it is.
 """
 
+import argparse
 import csv
 import io
 import os
@@ -15,15 +16,17 @@ from pathlib import Path
 import yaml
 
 from tendril_assets.errors import LandingError
+from tendril_assets.sandbox import COLLECTIONS
 from tendril_assets.sandbox.benchmark import calibration_files, test_files
 from tendril_assets.sandbox.layout import Document, documents_of
 from tendril_assets.sandbox.office import docx_bytes, html_bytes, txt_bytes
 from tendril_assets.sandbox.passages import Passage, passages_of
 from tendril_assets.sandbox.pdf import pdf_bytes
 from tendril_assets.sandbox.plan import REMOVED_DOCUMENT_OF, REMOVED_PROJECT, Project, projects
+from tendril_assets.sandbox.regulations.landing import RegulationsSummary, regulations_files
 from tendril_assets.sandbox.wording import catalog_sources
 
-COLLECTION = "tenders"
+COLLECTION, REGULATIONS = COLLECTIONS
 # Marks a folder this module wrote and may replace.
 MARKER = "INVENTED.txt"
 MARKER_TEXT = (
@@ -57,11 +60,7 @@ def build_landing(target: Path) -> LandingSummary:
     Raises:
         LandingError: ``<target>/tenders`` exists and is not a sample of ours, so it is left alone.
     """
-    place = target / COLLECTION
-    if place.exists() and not (place / MARKER).is_file():
-        raise LandingError(
-            f"{place} exists and is not a sample made by this command; choose another folder or move it away"
-        )
+    place = _place(target, COLLECTION)
     everything = projects()
     passages = {p.number: passages_of(p) for p in everything}
     documents = {p.number: documents_of(p, passages[p.number]) for p in everything}
@@ -83,6 +82,35 @@ def build_landing(target: Path) -> LandingSummary:
         calibration_pairs=files["calibration/pairs.jsonl"].count(b"\n"),
         bytes=sum(len(data) for data in files.values()),
     )
+
+
+def build_regulations(target: Path) -> RegulationsSummary:
+    """Write ``<target>/regulations``, replacing an earlier sample there.
+
+    Raises:
+        LandingError: ``<target>/regulations`` exists and is not a sample of ours, so it is left alone.
+    """
+    place = _place(target, REGULATIONS)
+    files, summary = regulations_files()
+    _write(place, {MARKER: MARKER_TEXT, **files})
+    return summary
+
+
+BUILDERS = {COLLECTION: build_landing, REGULATIONS: build_regulations}
+
+
+def missing(target: Path) -> list[str]:
+    """The sample collections that ``target`` lacks."""
+    return [collection for collection in BUILDERS if not (target / collection).exists()]
+
+
+def _place(target: Path, collection: str) -> Path:
+    place = target / collection
+    if place.exists() and not (place / MARKER).is_file():
+        raise LandingError(
+            f"{place} exists and is not a sample made by this command; choose another folder or move it away"
+        )
+    return place
 
 
 def _files(
@@ -163,13 +191,15 @@ def _write(place: Path, files: dict[str, bytes]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m tendril_assets.sandbox.build TARGET\n")
-        return 2
-    summary = build_landing(Path(arguments[0]).absolute())
-    sys.stdout.write(f"{summary}\n")
+    parser = argparse.ArgumentParser(prog="python -m tendril_assets.sandbox.build", description=__doc__)
+    parser.add_argument("target", type=Path, metavar="TARGET")
+    parser.add_argument("--missing", action="store_true", help="leave the collections that are there as they are")
+    given = parser.parse_args(arguments)
+    target = given.target.absolute()
+    for collection in missing(target) if given.missing else BUILDERS:
+        sys.stdout.write(f"{BUILDERS[collection](target)}\n")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

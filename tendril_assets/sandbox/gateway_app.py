@@ -35,6 +35,8 @@ MODELS = (
     "stand-in/judge",
     "sandbox/writer",
     "sandbox/judge",
+    "sandbox/asker-a",
+    "sandbox/asker-b",
     *PRICES,
 )
 _CHAT, _MODELS, _COUNTERS = "/api/v1/chat/completions", "/api/v1/models", "/counters"

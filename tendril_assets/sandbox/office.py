@@ -47,10 +47,10 @@ def docx_bytes(document: Document, header: str) -> bytes:
         if not rel.is_external and str(rel.target_part.partname).lstrip("/") in UNUSED_PARTS:
             del word.part.package.rels[rel_id]
     word.save(buffer)
-    return _fixed_zip(buffer.getvalue())
+    return fixed_zip(buffer.getvalue())
 
 
-def _fixed_zip(data: bytes) -> bytes:
+def fixed_zip(data: bytes) -> bytes:
     """The same archive with one fixed time on every member."""
     out = io.BytesIO()
     with (

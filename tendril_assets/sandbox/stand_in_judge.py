@@ -1,5 +1,7 @@
 """The stand-in's answers: a deterministic judge and an extractive summariser, both working from the prompt alone.
 
+Guidelines of two questions, and requests to write a question, are answered by ``regulations.stand_in``.
+
 The judge compares what it knows of the area asked for (``stand_in_knowledge``) with the words of the passage, and errs
 at a fixed rate by a hash of the pair. It is better than chance and worse than the sample's truth, as a language model
 is; it is no stand-in for one on any other collection.
@@ -18,6 +20,8 @@ from tendril_assets.sandbox.stand_in_models import USUAL, StandInModel, stand_in
 
 SUMMARY_WORDS = 80
 _TAG = re.compile(r"<(query|passage|area)>(.*)</\1>", re.DOTALL)
+# Key of an answer that guidelines of two questions ask for.
+_TWO_QUESTIONS = '"предмет"'
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 _LEVEL_NAMES = re.compile(r"^(?:Basis|Gute Praxis|Vorbild): ", re.MULTILINE)
 # Share of a query's telling words that must be an area's own for the area to be recognised.
@@ -26,7 +30,7 @@ _RECOGNISED = 0.5
 
 @dataclass(frozen=True)
 class Answer:
-    """``text`` is the reply's content; ``kind`` is judge, summary or other."""
+    """``text`` is the reply's content; ``kind`` is judge, question, summary or other."""
 
     text: str
     kind: str
@@ -35,7 +39,7 @@ class Answer:
 def reply_to(
     prompt: str, wordy_share: float = 0.0, model: str = "", effort: str | None = None, repeat: str | None = None
 ) -> Answer:
-    """The answer to a prompt, told by its own delimiters: query and passage, or area.
+    """The answer to a prompt, told by its own delimiters: query and passage, passage alone (a question is wanted), or area.
 
     ``model`` and ``effort`` decide how good a judge it is (``stand_in_models``); ``repeat``, the label of an answer asked
     for again, makes some answers differ from the first one. Without any of them it is the same on every call.
@@ -47,6 +51,10 @@ def reply_to(
         parts[match[1]] = match[2]
     if "query" in parts and "passage" in parts:
         query, passage = parts["query"], parts["passage"]
+        if _TWO_QUESTIONS in prompt:
+            from tendril_assets.sandbox.regulations.stand_in import reply_pair
+
+            return Answer(reply_pair(query, passage, model, effort, repeat), "judge")
         judging = stand_in_model(model)
         if judging.prose and _share(f"prose {model}", query, passage) < judging.prose:
             return Answer("Die Passage betrifft die Anfrage nur am Rande.", "judge")
@@ -56,6 +64,10 @@ def reply_to(
         asked_again = bool(prompt[prompt.rfind("</area>") + len("</area>") :].strip())
         wordy = not asked_again and _share("wordy", parts["area"]) < wordy_share
         return Answer(_wordy(parts["area"]) if wordy else summarise(parts["area"]), "summary")
+    if "passage" in parts:
+        from tendril_assets.sandbox.regulations.stand_in import ask
+
+        return Answer(ask(parts["passage"], model), "question")
     return Answer("Verstanden.", "other")
 
 
@@ -180,8 +192,10 @@ def _sentences(area: str) -> list[str]:
 
 
 def _last_block(prompt: str) -> str:
-    """From the last opening delimiter of a query or area on: a guideline may show the delimiters before."""
+    """From the last opening delimiter of a query or area on, else of a passage: a guideline may show delimiters before."""
     start = max(prompt.rfind("<query>"), prompt.rfind("<area>"))
+    if start < 0:
+        start = prompt.rfind("<passage>")
     return prompt[start:] if start >= 0 else ""
 
 

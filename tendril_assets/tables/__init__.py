@@ -9,12 +9,23 @@ from tendril_assets.records import Table
 from tendril_assets.tables.corpus import CORPUS
 from tendril_assets.tables.judging import DRIFT, JUDGING, QRELS, QUERIES
 from tendril_assets.tables.landing import LANDING
-from tendril_assets.tables.registers import ACTS, CLAUSES, EVIDENCE, POOL, PUBLISHED, REGISTERS
+from tendril_assets.tables.registers import (
+    ACTS,
+    CLAUSES,
+    EVIDENCE,
+    MINING,
+    POOL,
+    PUBLISHED,
+    REGISTER_RESULTS,
+    REGISTERS,
+    STAGES,
+)
 from tendril_assets.tables.results import EVALUATION, RELEASE, TRAINING
 
-__all__ = ["ACTS", "LANDING", "TABLES"]
+__all__ = ["ACTS", "LANDING", "OF_REGISTERS", "TABLES"]
 
 _OF_EVERY_COLLECTION = (*LANDING, *CORPUS, *QUERIES, *JUDGING, *DRIFT, *QRELS, *TRAINING, *EVALUATION, *RELEASE)
-_OF_REGISTERS = (*ACTS, *CLAUSES, *REGISTERS, *POOL, *EVIDENCE, *PUBLISHED)
+# Those that only a collection has whose queries are of several registers.
+OF_REGISTERS = (*ACTS, *CLAUSES, *REGISTERS, *POOL, *EVIDENCE, *MINING, *REGISTER_RESULTS, *STAGES, *PUBLISHED)
 
-TABLES: dict[str, Table] = {t.name: t for t in (*_OF_EVERY_COLLECTION, *_OF_REGISTERS)}
+TABLES: dict[str, Table] = {t.name: t for t in (*_OF_EVERY_COLLECTION, *OF_REGISTERS)}

@@ -198,9 +198,9 @@ QRELS = (
         score TINYINT 0, 1 or 2"""),
     declare("splits", "qrels", "Split of each group.", "group_id", """
         group_id VARCHAR group
-        split VARCHAR train or validation"""),
+        split VARCHAR train, validation or, where a file fixes the splits, a test split"""),
     declare("split_sizes", "qrels", "What each split holds of each level.", "split level", """
-        split VARCHAR train or validation
+        split VARCHAR train, validation or, where a file fixes the splits, a test split
         level VARCHAR subset
         groups INTEGER groups with a judged query of the level
         groups_with_relevant INTEGER those of them where a query has a relevant passage: only they can be measured
@@ -213,7 +213,7 @@ QRELS = (
         passage_id VARCHAR training or validation passage
         split VARCHAR its split
         cause VARCHAR the held-out passage it repeats most closely; of equal ones the lowest id
-        cause_set VARCHAR validation or test
+        cause_set VARCHAR validation, test (the external collection) or a test split of the corpus
         similarity DOUBLE Jaccard similarity to that passage; 1 where the normalised texts are equal
         causes INTEGER held-out passages of the set that it repeats"""),
 )

@@ -71,7 +71,7 @@ EVALUATION = (
         score DOUBLE score"""),
     declare("ranked_systems", "evaluation", "Which weights ranked which test collection.", "system", """
         system VARCHAR ranked system
-        weights VARCHAR? SHA-256 of model.safetensors, or hub id and revision of a base; empty for one without weights
+        weights VARCHAR? SHA-256 of model.safetensors, or hub id and revision; several joined by ' + '; empty without weights
         test_hash VARCHAR hash of the texts ranked and of who ranks what"""),
     declare("query_scores", "evaluation", "Measures per query.", "system query_id group_id measure", """
         system VARCHAR system

@@ -221,10 +221,12 @@ def exchange_set(
     splits: pl.DataFrame,
     *,
     whole_corpus: bool = False,
+    ranked: pl.Series | None = None,
 ) -> ExchangeSet:
     """Texts of the used examples, and the validation groups' passages, queries and grades.
 
-    ``whole_corpus``: validation queries rank every passage, not only those of their own group.
+    ``whole_corpus``: validation queries rank every passage, not only those of their own group. ``ranked``: they rank the
+    passages with these ids, which hold all that was judged for them.
 
     Raises:
         TrainingError: no usable example, or one whose query or passages ``queries`` and ``corpus`` lack.
@@ -256,10 +258,15 @@ def exchange_set(
             "training_examples again"
         )
     held_out = qrels.filter(pl.col("group_id").is_in(groups_of(splits, VALIDATION)))
-    ranked = corpus if whole_corpus else corpus.join(held_out.select("group_id").unique(), on="group_id", how="semi")
+    if ranked is not None:
+        passages = corpus.filter(pl.col("passage_id").is_in(ranked.implode()))
+    elif whole_corpus:
+        passages = corpus
+    else:
+        passages = corpus.join(held_out.select("group_id").unique(), on="group_id", how="semi")
     return ExchangeSet(
         train=train.sort("example").select(columns),
-        corpus=ranked.select("passage_id", "group_id", "text").sort("passage_id"),
+        corpus=passages.select("passage_id", "group_id", "text").sort("passage_id"),
         queries=queries.join(held_out, on="query_id", how="semi").select("query_id", "level", "text").sort("query_id"),
         qrels=held_out.select("query_id", "passage_id", "group_id", "score").sort("query_id", "passage_id"),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# (query, passage) or ("", area text) -> (HTTP status, answer text, finish reason)
+# (query, passage), ("", area text) or ("", passage to be asked about) -> (HTTP status, answer text, finish reason)
 Rule = Callable[[str, str], tuple[int, str, str]]
 
 
@@ -48,9 +48,10 @@ class Stub:
         user = body["messages"][-1]["content"]
         pair = re.search(r"<query>(.*)</query>\s*<passage>(.*)</passage>\Z", user, re.DOTALL)
         area = re.search(r"<area>(.*)</area>(.*)", user, re.DOTALL)
-        found = pair or area
-        assert found, f"the prompt holds neither a pair nor an area: {user!r}"
-        status, text, reason = rule(*found.groups()) if pair else rule("", user[area.start() :])
+        alone = re.fullmatch(r"<passage>(.*)</passage>\s*", user, re.DOTALL)
+        assert pair or area or alone, f"the prompt holds neither a pair nor an area nor a passage: {user!r}"
+        given = pair.groups() if pair else ("", alone[1] if alone else user[area.start() :])
+        status, text, reason = rule(*given)
         if status != 200:
             return status, {"error": {"code": status, "message": text}}
         usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 1}

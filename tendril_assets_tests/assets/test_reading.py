@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import polars as pl
 import pytest
 
 from tendril_assets.assets import reading
 from tendril_assets.assets.reading import (
+    PARAGRAPHS,
+    Cutter,
     Reading,
     Rows,
     SampledFile,
@@ -222,8 +225,10 @@ def sampled(folder: Path, *names: str) -> list[SampledFile]:
     return files
 
 
-def read(files: list[SampledFile], artifacts: Artifacts, tally: Tally | None = None) -> dict[str, Reading]:
-    found = read_files(files, ExtractionSpec(), 1, artifacts, lambda _: None, tally or Tally())
+def read(
+    files: list[SampledFile], artifacts: Artifacts, tally: Tally | None = None, cutter: Cutter = PARAGRAPHS
+) -> dict[str, Reading]:
+    found = read_files(files, ExtractionSpec(), 1, artifacts, lambda _: None, tally or Tally(), cutter)
     return {file.document: reading for file, reading in found}
 
 
@@ -237,19 +242,16 @@ def test_a_file_is_read_and_cut_once(tmp_path: Path, artifacts: Artifacts, monke
     assert first["a.txt"].extraction.outcome == "ok"
     assert sum(first["a.txt"].page_characters) == first["a.txt"].extraction.characters > 0
 
-    def never(*_: object) -> None:
+    def never(*_: object) -> NoReturn:
         raise AssertionError("done again")
 
     monkeypatch.setattr(reading, "read_documents", lambda jobs, *_: iter([never() for _ in jobs]))
-    with monkeypatch.context() as patch:
-        patch.setattr(reading, "passages_of", never)
-        tally = Tally()
-        assert read(files, artifacts, tally) == first
-        assert (tally.before, tally.now) == (2, 0)
+    tally = Tally()
+    assert read(files, artifacts, tally, Cutter(PARAGRAPHS.version, never)) == first
+    assert (tally.before, tally.now) == (2, 0)
     # another rule of cutting reads no file again
-    monkeypatch.setattr(reading, "CHUNKER_VERSION", "another")
-    monkeypatch.setattr(reading, "passages_of", lambda pages: [PassageText(1, 0, pages[0].text)])
-    [cut] = read(files, artifacts)["a.txt"].passages
+    whole = Cutter("another", lambda pages: [PassageText(1, 0, pages[0].text)])
+    [cut] = read(files, artifacts, cutter=whole)["a.txt"].passages
     assert cut.text.startswith("Der erste")
     assert cut.text.endswith("er endet hier.")
 

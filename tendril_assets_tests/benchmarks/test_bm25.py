@@ -2,7 +2,7 @@
 
 import pytest
 
-from tendril_assets_tests.benchmarks.bm25 import measure, plain, scopes
+from tendril_assets_tests.benchmarks.bm25 import RUSSIAN, measure, plain, russian_scope, scopes
 
 
 def test_figures_are_those_of_one_run() -> None:
@@ -17,3 +17,14 @@ def test_queries_find_something_and_groups_differ() -> None:
     assert first.passages["text"].to_list() != second.passages["text"].to_list()
     assert first.queries["text"].to_list() == second.queries["text"].to_list()
     assert sum(bool(scores) for scores in plain(first)) >= 3
+
+
+def test_russian_passages_are_ranked_by_their_stems() -> None:
+    pytest.importorskip("Stemmer", reason="PyStemmer is not installed")
+    scope = russian_scope(200, 5)
+    figures = measure([scope], 1, RUSSIAN)
+    assert (figures["passages"], figures["queries"]) == (200.0, 5.0)
+    # Another ending is another word without the stemmer: fewer passages share one with the query.
+    unstemmed = RUSSIAN.model_copy(update={"stemmer": "none"})
+    stemmed, plainly = (sum(map(len, plain(scope, rules))) for rules in (RUSSIAN, unstemmed))
+    assert stemmed > plainly

@@ -116,3 +116,14 @@ def check_plan(queries: pl.DataFrame, passages: pl.DataFrame, pairs: pl.DataFram
 def test_the_body_is_plain_json():
     body = RequestFactory(PLAIN).body(MESSAGES)
     assert json.loads(json.dumps(body)) == body
+
+
+def test_a_declared_stack_is_part_of_every_key_and_of_no_body():
+    plain, declared = RequestFactory(PLAIN), RequestFactory(PLAIN, "AWQ 4 bit; vllm 0.6.3; Tesla T4")
+    assert declared.body(MESSAGES) == plain.body(MESSAGES)
+    newer = RequestFactory(PLAIN, "AWQ 4 bit; vllm 0.7.0; Tesla T4")
+    keys = [f.key(MESSAGES, repeat) for f in (plain, declared, newer) for repeat in (None, "2")]
+    assert len(set(keys)) == 6
+    guideline = load_guideline("de_short")
+    (key,) = declared.pair_keys(guideline, ["a"], ["b"], [(0, 0)], "2")
+    assert key == declared.key(render(guideline, "a", "b"), "2")

@@ -17,11 +17,11 @@ from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets_tests.release import toy
 
 CONFIGS = [
-    Config("corpus", {"id": "string", "text": "string"}, 80),
-    Config("queries", {"id": "string"}, 8),
-    Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, 240),
+    Config("corpus", {"id": "string", "text": "string"}, {"train": 80}),
+    Config("queries", {"id": "string"}, {"train": 8}),
+    Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, {"train": 240}),
 ]
-SIZES = {"corpus": 19_000, "queries": 1_300, "qrels": 8_900}
+SIZES = {"corpus": {"train": 19_000}, "queries": {"train": 1_300}, "qrels": {"train": 8_900}}
 
 
 def card_inputs(**changes) -> CardInputs:
@@ -142,7 +142,7 @@ def test_figures_that_do_not_add_up_are_refused(figure: str, column: str, what: 
 
 def test_a_file_with_other_rows_than_the_figures_is_refused() -> None:
     with pytest.raises(ExportInvariantError, match=r"'corpus': \(79, 80\)"):
-        dataset_card(card_inputs(configs=[CONFIGS[0]._replace(rows=79), *CONFIGS[1:]]))
+        dataset_card(card_inputs(configs=[CONFIGS[0]._replace(splits={"train": 79}), *CONFIGS[1:]]))
 
 
 def test_only_a_sandbox_card_is_stamped() -> None:

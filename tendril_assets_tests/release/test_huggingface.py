@@ -36,10 +36,12 @@ def test_columns_and_types_are_the_published_ones(tmp_path, rows) -> None:
     write_parquet(tmp_path, rows)
     assert read_configs(tmp_path) == [
         Config(
-            "corpus", {"id": "string", "text": "string", "project": "string", "document": "string", "page": "int64"}, 80
+            "corpus",
+            {"id": "string", "text": "string", "project": "string", "document": "string", "page": "int64"},
+            {"train": 80},
         ),
-        Config("queries", dict.fromkeys(("id", "text", "level", "catalog", "area"), "string"), 8),
-        Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, 240),
+        Config("queries", dict.fromkeys(("id", "text", "level", "catalog", "area"), "string"), {"train": 8}),
+        Config("qrels", {"query-id": "string", "corpus-id": "string", "score": "int64"}, {"train": 240}),
     ]
     assert pl.read_parquet(tmp_path / "qrels" / "train-00000-of-00001.parquet").equals(rows.qrels)
 

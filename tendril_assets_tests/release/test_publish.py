@@ -12,7 +12,7 @@ from tendril_assets.errors import ExportInvariantError, HashKeyChanged, Incomple
 from tendril_assets.release import verify
 from tendril_assets.release.figures import CARD_FIGURES, read_figures
 from tendril_assets.release.huggingface import published_rows
-from tendril_assets.release.invariants import Breach, sql_breaches
+from tendril_assets.release.invariants import Breach, breach_queries, sql_breaches
 from tendril_assets.release.manifest import damaged_files, file_hashes, read_manifest
 from tendril_assets.release.publish import ReleaseInputs, write_release
 from tendril_assets_tests.release import toy
@@ -35,7 +35,7 @@ def _inputs(tables: dict[str, pl.DataFrame]) -> ReleaseInputs:
         figures=read_figures(read, CARD_FIGURES),
         agreement=tables["judge_agreement"],
         choice=tables["judge_choice"],
-        breaches=sql_breaches(read("removed"), read("leaks"), read("strays")),
+        breaches=sql_breaches(*(read(name) for name in breach_queries(toy.spec()))),
         open_requests=0,
         key_fingerprint="0123456789abcdef",
         sandbox=False,

@@ -117,11 +117,11 @@ def inputs(figures: Figures) -> CardInputs:
     tables = toy.tables()
     judge = {"llm": {"model": "maker/judge-2", "reasoning_effort": None}}
     configs = [
-        Config("corpus", {"id": "string"}, PASSAGES),
-        Config("queries", {"id": "string"}, 1_041),
-        Config("qrels", {"score": "int64"}, JUDGMENTS),
+        Config("corpus", {"id": "string"}, {"train": PASSAGES}),
+        Config("queries", {"id": "string"}, {"train": 1_041}),
+        Config("qrels", {"score": "int64"}, {"train": JUDGMENTS}),
     ]
-    sizes = dict.fromkeys(("corpus", "queries", "qrels"), 1)
+    sizes = {name: {"train": 1} for name in ("corpus", "queries", "qrels")}
     return CardInputs(
         toy.spec(judge=judge), figures, tables["judge_agreement"], tables["judge_choice"], configs, sizes, False
     )

@@ -5,8 +5,9 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from tendril_assets.release.invariants import BREACH_QUERIES
-from tendril_assets.tables import TABLES
+from tendril_assets.release.invariants import BREACH_QUERIES, breach_queries
+from tendril_assets.resources import sql
+from tendril_assets.tables import OF_REGISTERS, TABLES
 from tendril_assets_tests.release import toy
 
 QUERIES = sorted(p.stem for p in (toy.SQL / "release").glob("*.sql"))
@@ -48,7 +49,9 @@ def test_views_can_be_made_in_a_schema_and_read_from_outside(view: str) -> None:
     con.execute(f"CREATE VIEW toy.{view} AS {(toy.SQL / 'views' / f'{view}.sql').read_text(encoding='utf-8')}")
     con.execute("SET schema = 'main'")
     has_rows = con.sql(f"SELECT count(*) FROM toy.{view}").fetchone()[0] > 0
-    assert has_rows == (view != "stale_systems")  # no ranking of the toy is stale; test_removal_views has some
+    # No ranking of the toy is stale (test_removal_views has some), and its queries are of no registers.
+    of_registers = {table.name for table in OF_REGISTERS}.isdisjoint(sql.inputs(f"views/{view}"))
+    assert has_rows == (of_registers and view != "stale_systems")
 
 
 def test_counts(read) -> None:
@@ -158,7 +161,7 @@ def test_group_differences_pair_a_model_with_its_base(read) -> None:
 
 
 def test_consistent_tables_have_no_breach(read) -> None:
-    assert [read(name).height for name in BREACH_QUERIES] == [0, 0, 0]
+    assert [read(name).height for name in breach_queries(toy.spec())] == [0] * 6
 
 
 TODAY = toy.date(2026, 11, 1)
@@ -196,12 +199,16 @@ def test_removed_ids_are_found_raw_or_published(kind: str, identifier: str, pass
         (
             "training_examples",
             (toy.query(4), "criterion", toy.group(10), toy.passage(10, 1, 1), [toy.passage(10, 1, 2)], True, None),
-            [("held_out_group_in_training", toy.group(10))],
+            [
+                ("held_out_group_in_training", toy.group(10)),
+                ("held_out_passage_in_training", toy.passage(10, 1, 1)),
+                ("held_out_passage_in_training", toy.passage(10, 1, 2)),
+            ],
         ),
         (
             "training_examples",
-            (toy.query(0), "area_of_action", toy.group(1), toy.passage(1, 1, 4), [toy.passage(2, 1, 4)], True, None),
-            [("passage_of_another_group_in_training", toy.passage(2, 1, 4))],
+            (toy.query(0), "area_of_action", toy.group(1), toy.passage(1, 1, 4), ["p-gone"], True, None),
+            [("held_out_passage_in_training", "p-gone")],
         ),
     ],
 )
@@ -224,8 +231,6 @@ def test_an_unused_example_is_no_leak() -> None:
             [
                 ("group_not_sampled", "P-1"),
                 ("passage_not_kept", "p-new"),
-                ("raw_name", "P-1"),
-                ("raw_name", "doc1.pdf"),
             ],
         ),
         (
@@ -233,15 +238,48 @@ def test_an_unused_example_is_no_leak() -> None:
             (toy.query(1), toy.passage(2, 1, 1), toy.group(1), 0),
             [("judgment_in_wrong_group", f"{toy.query(1)}/{toy.passage(2, 1, 1)}")],
         ),
-        (
-            "qrels",
-            (toy.query(0), toy.passage(1, 1, 1), toy.group(1), 0),
-            [("query_not_selected_for_group", f"{toy.query(0)}/{toy.group(1)}")],
-        ),
     ],
 )
 def test_strays_are_found(table: str, row: tuple, expected: list[tuple[str, str]]) -> None:
     assert with_rows(table, row)("strays").rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "row", "expected"),
+    [
+        (
+            "raw_names",
+            "corpus",
+            ("p-new", "Text", "P-1", "doc1.pdf", 1),
+            [("raw_name", "P-1"), ("raw_name", "doc1.pdf")],
+        ),
+        (
+            "unselected",
+            "qrels",
+            (toy.query(0), toy.passage(1, 1, 1), toy.group(1), 0),
+            [("query_not_selected_for_group", f"{toy.query(0)}/{toy.group(1)}")],
+        ),
+        (
+            "foreign_examples",
+            "training_examples",
+            (toy.query(0), "area_of_action", toy.group(1), toy.passage(1, 1, 4), [toy.passage(2, 1, 4)], True, None),
+            [("passage_of_another_group_in_training", toy.passage(2, 1, 4))],
+        ),
+    ],
+)
+def test_breaches_of_a_policy_are_found(name: str, table: str, row: tuple, expected: list[tuple[str, str]]) -> None:
+    assert with_rows(table, row)(name).rows() == expected
+
+
+def test_each_policy_has_its_breaches() -> None:
+    usual = toy.spec()
+    assert breach_queries(usual) == (*BREACH_QUERIES, "raw_names", "unselected", "foreign_examples")
+    others = {
+        "identifiers": usual.identifiers.model_copy(update={"policy": "named"}),
+        "candidates": usual.candidates.model_copy(update={"policy": "pooled"}),
+        "examples": usual.examples.model_copy(update={"negatives": "mined"}),
+    }
+    assert breach_queries(usual.model_copy(update=others)) == (*BREACH_QUERIES, "foreign_negatives")
 
 
 def test_passages_of_a_restricted_group_are_strays() -> None:

@@ -19,7 +19,7 @@ from tendril_assets.release import folders, withdrawing
 from tendril_assets.release.beir import read_beir
 from tendril_assets.release.figures import CARD_FIGURES, read_figures
 from tendril_assets.release.huggingface import published_rows, read_rows
-from tendril_assets.release.invariants import sql_breaches
+from tendril_assets.release.invariants import breach_queries, sql_breaches
 from tendril_assets.release.manifest import damaged_files, file_hashes, read_manifest
 from tendril_assets.release.publish import Release, ReleaseInputs, write_release
 from tendril_assets.release.verify import loaded_rows
@@ -56,7 +56,7 @@ def release_inputs(*, has_project_10: bool) -> ReleaseInputs:
         figures=read_figures(read, CARD_FIGURES),
         agreement=tables["judge_agreement"],
         choice=tables["judge_choice"],
-        breaches=sql_breaches(read("removed"), read("leaks"), read("strays")),
+        breaches=sql_breaches(*(read(name) for name in breach_queries(toy.spec()))),
         open_requests=0,
         key_fingerprint="0123456789abcdef",
         sandbox=False,

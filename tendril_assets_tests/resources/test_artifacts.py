@@ -65,13 +65,24 @@ def test_caches_are_found_by_document_and_group(artifacts: Artifacts) -> None:
     assert list(Artifacts(root=f"{artifacts.root}/none").cached_documents("toy")) == []
 
 
-@pytest.mark.parametrize("owner", [(), ("toy", ""), ("toy", ".."), ("toy", "a/b"), ("toy", "-a"), ("toy", "a\0")])
+@pytest.mark.parametrize("owner", [(), ("toy", ""), ("toy", ".."), ("toy", "../b"), ("toy", "-a"), ("toy", "a\0")])
 def test_an_owner_can_name_a_folder(artifacts: Artifacts, owner: tuple[str, ...]) -> None:
     with pytest.raises(WarehouseError, match="cannot name a folder"):
         artifacts.put("masked", owner, "key", b"value")
     with pytest.raises(WarehouseError, match="cannot name a folder"):
         artifacts.cached("masked", owner, "key")
     assert not Path(artifacts.root).exists()
+
+
+def test_names_of_public_groups_are_one_folder_each(artifacts: Artifacts) -> None:
+    owner = ("toy", "590-П_28062017", "590-П_28062017/act.txt")
+    artifacts.put("chunks", owner, "key", b"value")
+    assert artifacts.cached("chunks", owner, "key") == b"value"
+    [found] = artifacts.cached_documents("toy")
+    assert (found.group_id, found.document_id) == owner[1:]
+    # case 23: letters and signs percent-encoded, reversibly
+    assert found.folder.parent.name == "590-%D0%9F_28062017"
+    assert found.folder.name == "590-%D0%9F_28062017%2Fact.txt"
 
 
 def test_what_was_stored_without_an_owner_is_swept_once(artifacts: Artifacts) -> None:
