@@ -12,7 +12,14 @@ from tendril_assets.defs import collection_spec
 from tendril_assets.errors import LandingError, SettingsError
 from tendril_assets.files import replacing
 from tendril_assets.judging.anchor import PAIR, Strata, by_grade, by_rank, draw_anchor
-from tendril_assets.judging.annotator import TEXT_COLUMNS, annotation_sheet, answer_columns, shown_text
+from tendril_assets.judging.annotator import (
+    TEXT_COLUMNS,
+    WORDING,
+    annotation_sheet,
+    answer_columns,
+    shown_text,
+    wording,
+)
 from tendril_assets.judging.candidates import plan
 from tendril_assets.judging.parse import latest_calls, parse_calls
 from tendril_assets.judging.prompts import load_guideline
@@ -25,7 +32,6 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
-PAIRS = 150
 ANCHOR = "human_anchor.jsonl"
 
 
@@ -57,9 +63,10 @@ def write_anchor_sheet(
     if drawn.height < wanted:
         raise SettingsError(
             f"{collection}: {pairs.height:,} of the {pool.height:,} pairs of the pool have a grade of the judge, too few to "
-            f"draw {wanted:,} by it. Let the judge grade more of the pool first, or draw by rank: --strata rank"
+            f"draw {wanted:,} by it. A judge that is not accepted grades no pool; draw by rank then: --strata rank"
         )
     sheet = annotation_sheet(drawn.join(texts, on=PAIR), guideline, spec.seed, annotator)
+    sheet = sheet.with_columns(pl.lit(wording(guideline)).alias(WORDING))
     new_sheet(path, sheet)
     return sheet.height
 
@@ -69,7 +76,8 @@ def take_anchor_sheet(settings: Settings, collection: str, name: str, path: Path
 
     Raises:
         SettingsError: no such guideline or collection, or no pool.
-        LandingError: answers that ``read_annotations`` refuses, a row without an annotator, a pair that the pool does not
+        LandingError: answers that ``read_annotations`` refuses (those by another wording of the guideline among them), a
+            row without an annotator or without its wording, a pair that the pool does not
             have, a text that is another than the pool's, a row that the anchor has already, or no answer at all.
     """
     guideline, spec = load_guideline(name), _pooled(collection, settings)
@@ -100,13 +108,20 @@ def take_anchor_sheet(settings: Settings, collection: str, name: str, path: Path
             problems.add(
                 number, f"{', '.join(changed)} is another than the pool has: it changed since the sheet was made"
             )
+        elif not row.get(WORDING):
+            problems.add(number, f"column {WORDING} is empty, which says by which wording it was answered")
         elif key in there:
             problems.add(number, f"{' / '.join(map(str, key))} is in {target.name} already")
         else:
             there.add(key)
             given = {column: str(row[column]).strip() for column in answers}
             rows.append(
-                {**{c: own[c] for c in (*PAIR, "level", *TEXT_COLUMNS)}, "annotator": row["annotator"], **given}
+                {
+                    **{c: own[c] for c in (*PAIR, "level", *TEXT_COLUMNS)},
+                    "annotator": row["annotator"],
+                    WORDING: row[WORDING],
+                    **given,
+                }
             )
     problems.raise_if_any()
     if not rows:

@@ -20,7 +20,7 @@ from tendril_assets.cli_ledger import ledger
 from tendril_assets.cli_models import models
 from tendril_assets.cli_publish import publish
 from tendril_assets.cli_split import split, tasks
-from tendril_assets.defs import DEFAULT_COLLECTION, collection_files
+from tendril_assets.defs import DEFAULT_COLLECTION, collection_of
 from tendril_assets.errors import SettingsError, TendrilError
 from tendril_assets.settings import OPENROUTER, SANDBOX_PROFILE, Settings
 
@@ -187,7 +187,7 @@ def _run_and_report(settings: Settings, job: str) -> int:
         from tendril_assets.summary import show_after
 
         console.print(f"[green]finished[/] {outcome.steps} steps in {outcome.seconds:.0f} s")
-        show_after(settings, job, next(c for c in collection_files() if job.startswith(c)), console)
+        show_after(settings, job, collection_of(job), console)
     for check in outcome.failed_checks:
         console.print(f"[yellow]check failed[/] {check}")
     for error in outcome.errors:

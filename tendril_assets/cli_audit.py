@@ -69,9 +69,10 @@ def audit(
 ) -> None:
     """What is left of each ID, or of a text, in everything below TENDRIL_HOME and DAGSTER_HOME; reads only.
 
-    An ID is a published id, a project, project/document, the place of a passage (project/document/page/position), a
-    request key or a query. Texts are looked for in every file, table, reply, page and packed part, byte for byte and by
-    their letters alone. The landing folder is searched too, and told apart: it is yours.
+    An ID is a published id, a project (or what the collection calls one, such as the key of an act), project/document, the
+    place of a passage (project/document/page/position), a request key or a query. Texts are looked for in every file,
+    table, reply, page and packed part, byte for byte and by their letters alone. The landing folder is searched too, and
+    told apart: it is yours.
 
     Where an id alone stands to say what is removed, that is told apart and is no trace.
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tendril_assets.defs import DEFAULT_COLLECTION, collection_spec
 from tendril_assets.evaluation.model_limits import cut_warning, told_cut
-from tendril_assets.evaluation.model_state import ModelState, model_states
+from tendril_assets.evaluation.model_state import ModelState, RerankerState, model_states, reranker_states
 from tendril_assets.hub_cache import cache_folder
 from tendril_assets.release.model_licence import licence_text, where_to_put
 from tendril_assets.settings import Settings
@@ -20,22 +20,28 @@ console = Console(highlight=False, soft_wrap=True)
 @click.option("--collection", default=DEFAULT_COLLECTION, show_default=True, help="Folder name under defs/.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list instead of words.")
 def models(collection: str, as_json: bool) -> None:
-    """The collection's models: where each base is or how it is fetched, how it is fed and trained, its licence.
+    """The collection's models: where each base is or how it is fetched, how it is fed and trained, its licence; and its
+    rerankers.
 
     Reads only: nothing is fetched, and no weights are loaded. The active profile counts. Exit code 1 where a model cannot
     be used as the specification says; a base that is only not fetched or installed yet is told, and is no fault.
     """
-    states = model_states(collection_spec(collection, Settings.from_env().profile))
+    spec = collection_spec(collection, Settings.from_env().profile)
+    states, rerankers = model_states(spec), reranker_states(spec)
     if as_json:
-        click.echo(json.dumps([state.to_json() for state in states], ensure_ascii=False, indent=1))
-    elif not states:
+        click.echo(json.dumps([state.to_json() for state in (*states, *rerankers)], ensure_ascii=False, indent=1))
+    elif not states and not rerankers:
         console.print(f"{collection} has no models")
     else:
         for state in states:
             console.print(f"[bold]{state.name}[/]")
             for what, found in model_lines(state):
                 console.print(f"  {what:<9} {found}", markup=False)
-    if any(state.problem and not state.missing for state in states):
+        for reranker in rerankers:
+            console.print(f"[bold]{reranker.name}[/] (reranker)")
+            for what, found in reranker_lines(reranker):
+                console.print(f"  {what:<9} {found}", markup=False)
+    if any(state.problem and not state.missing for state in (*states, *rerankers)):
         raise SystemExit(1)
 
 
@@ -61,7 +67,20 @@ def model_lines(state: ModelState) -> list[tuple[str, str]]:
     ]
 
 
-def here(state: ModelState) -> list[tuple[str, str]]:
+def reranker_lines(state: RerankerState) -> list[tuple[str, str]]:
+    """What is said of a reranker, as (what, found). It is not trained and not published, so its licence is not looked at."""
+    return [
+        ("base", state.spec.base),
+        *here(state),
+        ("pinned", pinned(state)),
+        (
+            "reads",
+            f"query and passage together, at most {state.spec.max_length:,} tokens, {state.spec.batch} pairs at once",
+        ),
+    ]
+
+
+def here(state: ModelState | RerankerState) -> list[tuple[str, str]]:
     """Where the base is, how it is fetched, or what is wrong with it."""
     if state.problem is None:
         return [("here", str(state.folder))]
@@ -70,7 +89,7 @@ def here(state: ModelState) -> list[tuple[str, str]]:
     return [("here", f"cannot be used: {state.problem}")]
 
 
-def pinned(state: ModelState) -> str:
+def pinned(state: ModelState | RerankerState) -> str:
     """By what the base is known; else what would pin it."""
     if not state.spec.is_hub_id and not state.is_pinned:
         return "not known: by its content, once it can be used"

@@ -40,6 +40,8 @@ def split(collection: str, dev: int | None, unseen: int | None, add: bool) -> No
     if add:
         shown = ", ".join(written.added[:20]) + (" ..." if len(written.added) > 20 else "")
         console.print(f"{len(written.added)} acts added{': ' if shown else ''}{shown}", markup=False)
+    for told in written.told:
+        console.print(f"note: {told}", markup=False)
     console.print(f"split: {written.path}", markup=False)
 
 
@@ -66,4 +68,4 @@ def tasks(collection: str, sheet: Path | None, take: Path | None) -> None:
         for act in drawn:
             of_kind[act.kind] = of_kind.get(act.kind, 0) + 1
         told = ", ".join(f"{kind} {n}" for kind, n in of_kind.items())
-        console.print(f"{len(drawn)} acts ({told}): {sheet}", markup=False)
+        console.print(f"{len(drawn)} acts{f' ({told})' if told else ''}: {sheet}", markup=False)

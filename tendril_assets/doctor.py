@@ -14,7 +14,7 @@ from rich.console import Console
 from tendril_assets.cli_models import pinned
 from tendril_assets.defs import collection_files, collection_spec, require_profile
 from tendril_assets.errors import SpecError, TendrilError
-from tendril_assets.evaluation.model_state import model_states
+from tendril_assets.evaluation.model_state import model_states, reranker_states
 from tendril_assets.judging.prices import OLD_AFTER_DAYS, load_price_table
 from tendril_assets.model_registry import registered_models
 from tendril_assets.resources.detector import detector_state
@@ -136,7 +136,7 @@ def _check_anonymisers(profile: str | None) -> str:
 
 
 def _check_models(profile: str | None) -> str:
-    """Every base model is on this machine and its files are whole and fit to be loaded; which of them are not pinned.
+    """Every base model and reranker is on this machine, its files whole and fit to be loaded; which of them are not pinned.
 
     A base that is not here stops training and its ranking alone, so it is told as missing; one that is here and unfit is
     a fault. (Without the anonymiser's model nothing can be published at all: that is always a fault.)
@@ -144,7 +144,8 @@ def _check_models(profile: str | None) -> str:
     states = {
         f"{name}/{state.name}": state
         for name in sorted(collection_files())
-        for state in model_states(collection_spec(name, profile))
+        for spec in [collection_spec(name, profile)]
+        for state in (*model_states(spec), *reranker_states(spec))
     }
     if unfit := [f"{name}: {state.problem}" for name, state in states.items() if state.problem and not state.missing]:
         raise TendrilError("; ".join(unfit))

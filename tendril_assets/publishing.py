@@ -33,7 +33,6 @@ from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
 
 WAIT_S = 30.0
-_REMOVAL_KINDS = ("project", "document", "passage")
 
 
 class Options(NamedTuple):
@@ -179,7 +178,7 @@ def _data_against(
 
 def _removals_against(warehouse: Any, spec: CollectionSpec, settings: Settings) -> list[str]:
     """Whether the landing folder's removal list asks for more than the tables know: that would be sent all the same."""
-    from tendril_assets.resources.landing import read_removals
+    from tendril_assets.resources.landing import listed_removals
 
     folder = settings.landing / spec.collection
     if not folder.is_dir():
@@ -188,9 +187,8 @@ def _removals_against(warehouse: Any, spec: CollectionSpec, settings: Settings) 
             "TENDRIL_LANDING to where it is"
         ]
     landed = warehouse.load(spec.collection, "removals")
-    listed = read_removals(folder, _REMOVAL_KINDS)
-    new = listed.join(landed, on=["kind", "id"], how="anti").select(pl.concat_str("kind", "id", separator=" "))
-    names = new.to_series().to_list()
+    new = listed_removals(folder).join(landed, left_on=["table_kind", "id"], right_on=["kind", "id"], how="anti")
+    names = new.select(pl.concat_str("kind", "id", separator=" ")).to_series().to_list()
     if not names:
         return []
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
@@ -218,7 +216,7 @@ def _models_against(
 ) -> list[str]:
     """What speaks against every model; what speaks against one goes to its list in ``of_each``, and that it was made of
     what is removed to ``stale``."""
-    from tendril_assets.assets.release import model_inputs
+    from tendril_assets.assets.model_cards import model_inputs
     from tendril_assets.assets.release_checks import checked_stages, red_checks
     from tendril_assets.assets.stale_models import stale_models
     from tendril_assets.assets.training import training_assets

@@ -25,21 +25,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tendril_assets import errors
 from tendril_assets.asking_display import asking_bar
-from tendril_assets.assets.training import training_job
 from tendril_assets.children import process_started
-from tendril_assets.defs import collection_spec
-from tendril_assets.errors import SettingsError, TrainingError
-from tendril_assets.evaluation.model_state import ModelState, unusable_models
+from tendril_assets.errors import SettingsError
+from tendril_assets.model_needs import require_models
 from tendril_assets.other_runs import PID_TAG, START_TAG, Others, end_dead_runs
-from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.asking_progress import Standing, progress_folder, standing_of
+from tendril_assets.resources.lock import exclusive
 from tendril_assets.settings import Settings
-from tendril_assets.spec import CollectionSpec
 from tendril_assets.training.display import training_bar
-from tendril_assets.training.installing import RESULT, finished
-from tendril_assets.training.job import data_hash, read_exchange
 from tendril_assets.training.standing import Standing as Training
 from tendril_assets.training.standing import read_standings as read_trainings
+
+# How long making Dagster's tables may take another command.
+FIRST_OPENED_S = 60.0
 
 
 def shipped_file(name: str) -> Path:
@@ -53,6 +51,7 @@ def ensure_dagster_home(settings: Settings) -> Path:
 
     Raises:
         SettingsError: it is set to a relative path or to no folder.
+        DatabaseLocked: another command makes the folder, and does not end.
     """
     given = os.environ.get("DAGSTER_HOME")
     if given:
@@ -62,9 +61,13 @@ def ensure_dagster_home(settings: Settings) -> Path:
         return home
     home = settings.home / "dagster"
     home.mkdir(parents=True, exist_ok=True)
-    if not (home / "dagster.yaml").exists():
-        shutil.copyfile(shipped_file("dagster.yaml"), home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
+    # Dagster makes its tables when it first opens them, and two commands that do so at once would fail each other.
+    with exclusive(home / "storage.lock", "tendril", FIRST_OPENED_S):
+        if not (home / "dagster.yaml").exists():
+            shutil.copyfile(shipped_file("dagster.yaml"), home / "dagster.yaml")
+        with dg.DagsterInstance.get():
+            pass
     return home
 
 
@@ -283,54 +286,6 @@ def _helpers_deaf_to_interrupts(instance: dg.DagsterInstance) -> Generator[None,
         yield
     finally:
         manager.capture_logs = capture
-
-
-def require_models(job: dg.JobDefinition, settings: Settings, console: Console) -> None:
-    """Before a job that trains or ranks: every model of its collection can be used, as far as its files tell.
-
-    A base that is not fetched counts: nothing is fetched in a run, and the judging before it is paid. One that has been
-    trained from does not where its commit is pinned: the kept training and rankings are known without it. It is warned of
-    then, for whatever this run changes before the training, or a ranking that was never made, needs it after all.
-    Raises SettingsError, naming each model, what is wrong and what to do.
-    """
-    paths = [key.path for key in job.asset_layer.executable_asset_keys]
-    found, artifacts = [], Artifacts(root=str(settings.artifacts))
-    for collection in sorted({path[0] for path in paths if len(path) == 3 and path[1] in ("models", "runs")}):
-        spec = collection_spec(collection, settings.profile)
-        for state in unusable_models(spec):
-            told = f"{collection}: {state.told}"
-            try:
-                is_needed = not _is_trained(spec, state, artifacts)
-            except TrainingError as error:
-                is_needed, told = True, f"{told}. What was trained from it cannot be used either: {error}"
-            if is_needed:
-                found.append(told)
-            else:
-                console.print(
-                    f"{told}. Its model is trained already: the base is needed only if something of it is to be made anew",
-                    style="yellow",
-                    markup=False,
-                )
-    if found:
-        listed = "\n".join(f"  {problem}" for problem in found)
-        raise SettingsError(
-            f"{job.name} was not begun, and nothing was asked or paid: its training and ranking cannot use\n{listed}\n"
-            "tendril models shows each model; jobs without training and ranking do not need them."
-        )
-
-
-def _is_trained(spec: CollectionSpec, state: ModelState, artifacts: Artifacts) -> bool:
-    """Whether the base is only not here, and the model's asset would find its training kept, from the examples as they
-    are now. Raises TrainingError where there are no examples, or what was kept is not as training left it."""
-    if not (state.missing and state.spec.is_hub_id and state.is_pinned):
-        return False  # without the base nobody could say what was trained from
-    job = training_job(spec, artifacts, state.name)
-    if not (job.folder / RESULT).is_file():
-        return False
-    return (
-        finished(job.folder, job.config_hash, data_hash(read_exchange(job.exchange, job.recipe.n_negatives)))
-        is not None
-    )
 
 
 def run_job(definitions: dg.Definitions, job_name: str, console: Console, others: Others | None = None) -> RunOutcome:

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from tendril_assets.spec_base import FieldPath, Name, Part, field_error
+from tendril_assets.spec_training import PACKAGE, is_local_path
 
 Language = Literal["none", "german", "russian", "english"]
 
@@ -59,6 +60,10 @@ class RerankerSpec(Part):
     revision: str | None = Field(None, description="commit of 40 hex digits; a branch or none leaves it unpinned")
     max_length: int = Field(512, ge=8)
     batch: int = Field(16, ge=1)
+
+    @property
+    def is_hub_id(self) -> bool:
+        return not self.base.startswith(PACKAGE) and not is_local_path(self.base)
 
 
 class HybridSpec(Part):

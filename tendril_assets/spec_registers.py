@@ -105,8 +105,8 @@ class RegisterSpec(Part):
 class CandidateSpec(Part):
     """``exhaustive``: every passage of a group against the group's queries.
 
-    ``pooled``: queries without a gold of their own against the union of the rankings of ``systems``, ``depth`` each: round
-    robin over the systems, then shuffled, so that neither the judge nor a person sees where a passage came from.
+    ``pooled``: queries without a gold of their own against the union of the rankings of ``systems``, the first ``depth``
+    passages of each, in an order drawn by name: neither the judge nor a person sees where a passage came from.
     """
 
     policy: Literal["exhaustive", "pooled"] = "exhaustive"

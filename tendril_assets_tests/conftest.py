@@ -32,3 +32,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> FinishedDemo:
         killed.append(demo_killed_at(home, moment))
         left += left_over(home)
     return FinishedDemo(home, tuple(killed), tendril(home, "demo"), tuple(left))
+
+
+@pytest.fixture(scope="session")
+def regulations(demo: FinishedDemo) -> FinishedDemo:
+    """The demo of the second collection on the same data folder, killed while the pool is ranked, then run to its end."""
+    arguments = ("--collection", "regulations")
+    killed = demo_killed_at(demo.home, r"regulations__pool: minilm_base: ", *arguments)
+    left = left_over(demo.home)
+    return FinishedDemo(demo.home, (killed,), tendril(demo.home, "demo", *arguments), tuple(left))

@@ -68,7 +68,7 @@ def tendril(
     return DemoRun(done.stdout, done.returncode)
 
 
-def demo_killed_at(home: Path, moment: str | Callable[[Path], bool]) -> str:
+def demo_killed_at(home: Path, moment: str | Callable[[Path], bool], *arguments: str) -> str:
     """Start the demo and ``kill -9`` it at a moment; returns its output until then.
 
     ``moment``: a pattern that its output matches (of a line that comes at any speed: progress lines are held back), or what
@@ -76,7 +76,7 @@ def demo_killed_at(home: Path, moment: str | Callable[[Path], bool]) -> str:
     """
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tendril_assets.cli", "demo"],
+            [sys.executable, "-m", "tendril_assets.cli", "demo", *arguments],
             env=environment(home),
             stdout=output,
             stderr=subprocess.STDOUT,

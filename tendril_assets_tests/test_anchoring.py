@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tendril_assets.cli import main
 from tendril_assets.judging.anchor import by_grade, by_rank, draw_anchor
+from tendril_assets.judging.annotator import wording
 from tendril_assets.judging.prompts import load_guideline
 from tendril_assets.resources.annotations import read_annotations
 from tendril_assets.resources.warehouse import Warehouse
@@ -126,7 +127,8 @@ def test_the_sheet_shows_texts_and_neither_grade_nor_system(home):
     assert result.exit_code == 0, result.output
     assert told(result) == f"{SIZE} pairs of the pool to annotate by {NAME}: {path}"
     rows = rows_of(path)
-    assert list(rows[0]) == ["query_id", "passage_id", "annotator", "предмет", "ответ", "query_text", "passage_text"]
+    assert list(rows[0]) == ["query_id", "passage_id", "annotator", "предмет", "ответ", "query_text", "passage_text",
+                             "guideline"]  # fmt: skip
     assert len({(r["query_id"], r["passage_id"]) for r in rows}) == SIZE
     assert "bm25" not in path.read_text("utf-8-sig")
     # All 5 twos and all 10 ones were drawn: the judge graded the last 15 pairs of the pool so.
@@ -163,6 +165,7 @@ def test_a_filled_sheet_becomes_the_anchor_with_the_texts_that_were_shown(home):
         "query_text": f"вопрос {rows[0]['query_id'][1]}",
         "passage_text": f"=текст {int(rows[0]['passage_id'][-4:])}\nвторая строка",
         "annotator": "анна",
+        "guideline": wording(load_guideline(NAME)),
         "предмет": "да",
         "ответ": "полный",
     }
@@ -181,6 +184,8 @@ def test_a_filled_sheet_becomes_the_anchor_with_the_texts_that_were_shown(home):
         ({"предмет": "нет", "ответ": "полный"}, "exclude each other"),
         ({"предмет": "да", "ответ": "нет", "passage_text": "другой"}, "passage_text is another than the pool has"),
         ({"предмет": "да", "ответ": "нет", "passage_id": "1-П_01022020#0099"}, "is no pair of the pool"),
+        ({"предмет": "да", "ответ": "нет", "guideline": "0123456789abcdef"}, "was answered by another wording"),
+        ({"предмет": "да", "ответ": "нет", "guideline": ""}, "column guideline is empty"),
         ({}, "no row has an answer yet"),
     ],
 )
@@ -205,6 +210,7 @@ def test_too_few_grades_are_told_and_the_ranks_do_instead(home):
     result = tendril("--sheet", home / "b.csv", "--pool", "--pairs", SIZE)
     assert result.exit_code == 1
     assert "4 of the 60 pairs of the pool have a grade of the judge, too few to draw 30" in told(result)
+    assert "--strata rank" in told(result)
     assert tendril("--sheet", home / "b.csv", "--pool", "--pairs", SIZE, "--strata", "rank").exit_code == 0
 
 

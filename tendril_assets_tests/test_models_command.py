@@ -26,8 +26,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("TENDRIL_HOME", str(tmp_path / "home"))
 
-    def run(models: dict, *options: str, code: int = 0) -> str:
-        collection = spec(models=models)
+    def run(models: dict, *options: str, code: int = 0, **changes: object) -> str:
+        collection = spec(models=models, **changes)
         for module in (cli_models, doctor):
             monkeypatch.setattr(module, "collection_spec", lambda *_: collection)
         result = CliRunner().invoke(main, ["models", *options])
@@ -195,6 +195,19 @@ def test_the_doctor_asks_the_same(printed, tmp_path: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(TendrilError, match="which is a pickle"):
         doctor._check_models(None)
+
+
+def test_rerankers_that_are_models_are_told_too(printed, tmp_path: Path) -> None:
+    rerankers = {"words": {"base": "lexical"}, "read": {"base": "maker/reranker", "revision": COMMIT}}
+    text = " ".join(printed({}, rerankers=rerankers).split())
+    assert text.startswith("read (reranker) base maker/reranker here no, it is not in the hub's cache")
+    assert f"hf download maker/reranker --revision {COMMIT}" in text
+    assert f"pinned yes, commit {COMMIT} reads query and passage together, at most 512 tokens, 16 pairs" in text
+    (state,) = json.loads(printed({}, "--json", rerankers=rerankers))
+    assert (state["name"], state["kind"], state["missing"], state["is_pinned"]) == ("read", "reranker", True, True)
+    assert isinstance(doctor._check_models(None), doctor.Missing)
+    (tmp_path / "own").mkdir()
+    assert "cannot be used" in printed({}, code=1, rerankers={"own": {"base": str(tmp_path / "own")}})
 
 
 def test_a_missing_base_does_not_fail_the_doctor(printed, tmp_path: Path, monkeypatch) -> None:

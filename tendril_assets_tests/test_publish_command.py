@@ -14,8 +14,9 @@ from tendril_assets import cli_publish
 from tendril_assets.assets import release as stage
 from tendril_assets.assets import release_checks
 from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.model_cards import model_inputs
 from tendril_assets.assets.qrels import qrels_assets
-from tendril_assets.assets.release import model_inputs, release_inputs
+from tendril_assets.assets.release import release_inputs
 from tendril_assets.assets.release_checks import red_checks
 from tendril_assets.cli import main
 from tendril_assets.errors import DatabaseLocked
@@ -274,6 +275,16 @@ def test_a_removal_that_no_run_has_carried_out(home: Path, server: Server) -> No
         text = run("--yes", *option, code=1)
         assert f"refused {listed} has 1 new entry that no run has carried out (passage {toy.passage(1, 1, 1)})" in text
         assert "run tendril run toy_corpus, then make the release again" in text
+    # A list may call a group by its collection's own word, and name pairs.
+    listed.write_text("kind,id,reason,date\ncircular,17-a,asked for,2026-11-30\npair,q/p-1,asked for,2026-11-30\n")
+    assert "has 2 new entries that no run has carried out (circular 17-a, pair q/p-1)" in run(code=1)
+    with resources(home)[0].transaction("toy", "as a run lands it") as con:
+        con.execute(
+            "INSERT INTO removals VALUES ('project', '17-a', 'x', '2026-11-30'), ('pair', 'q/p-1', 'x', '2026-11-30')"
+        )
+    assert "Nothing was sent. Add --yes to send it." in run()
+    with resources(home)[0].transaction("toy", "as it was") as con:
+        con.execute("DELETE FROM removals WHERE id IN ('17-a', 'q/p-1')")
     listed.write_text("kind,id\n")
     assert "refused the checks cannot be repeated:" in run(code=1)
     shutil.rmtree(listed.parent)

@@ -61,6 +61,10 @@ PROOF = {
     "tendril run tenders_judging": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_training": "test_run_takes_a_part_of_the_graph",
     "tendril run tenders_drift": "test_drift",
+    "tendril demo --collection regulations": "test_regulations_demo",
+    "tendril run regulations_corpus": "test_regulations_demo",
+    "tendril split --collection regulations": "test_split_command",
+    "tendril tasks --collection regulations --sheet sheet.tsv": "test_split_command",
 }
 
 

@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from tendril_assets import running
+from tendril_assets import model_needs
 from tendril_assets.assets.examples import exchange_files
 from tendril_assets.assets.training import training_job
 from tendril_assets.errors import LandingError, SettingsError
@@ -112,7 +112,7 @@ def test_models_that_cannot_be_used_stop_a_run_before_its_first_step(
     bad = {"base": str(tmp_path / "nowhere"), "dimensions": 2, "licence": "MIT"}
     hub = {"base": "maker/not-fetched", "dimensions": 2, "licence": "MIT"}
     collection = spec(models={"bad": bad, "hub": hub})
-    monkeypatch.setattr(running, "collection_spec", lambda *_: collection)
+    monkeypatch.setattr(model_needs, "collection_spec", lambda *_: collection)
     ran = []
 
     @dg.asset(key=["toy", "judged"])
@@ -153,7 +153,7 @@ def test_a_pinned_base_that_has_gone_since_its_training_is_warned_of(
     entry = {"base": "maker/gone", "revision": "a" * 40, "dimensions": 2, "licence": "MIT"}
     collection = spec(models={"tuned": entry})
     collection = collection.model_copy(update={"collection": "toy"})
-    monkeypatch.setattr(running, "collection_spec", lambda *_: collection)
+    monkeypatch.setattr(model_needs, "collection_spec", lambda *_: collection)
     artifacts = Artifacts(root=str(tmp_path / "artifacts"))
     rows = toy_exchange(8)._asdict()
     for name, path in exchange_files(collection, artifacts).items():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,43 @@ def test_the_first_split(folder: Path) -> None:
     assert sum(map(len, split.values())) == 31
     assert "test_genre" in told
     assert "Инструкция 10" in told
+    assert "note" not in told
+
+
+def test_what_a_person_should_look_at_is_told(folder: Path) -> None:
+    """Acts that are in no split, fewer acts drawn than asked for, and splits that stay empty."""
+    same = [{**row, "title": "О ставке"} for row in listed(30)]
+    rows(
+        folder / "acts.jsonl",
+        *same,
+        {"number": "40-У", "date": "2020-03-01", "title": "О внесении изменений в Указание № 1-У"},
+        {"number": "41-У", "date": "2020-03-01", "title": "О форме", "issue": "b7"},
+    )
+    (folder / "live_questions.jsonl").unlink()
+    (folder / "manual.jsonl").unlink()
+    code, told = tendril("split", "--dev", "3", "--unseen", "0")
+    assert code == 0, told
+    assert (
+        "note: 2 of 32 listed acts are in no split (amendment 1, not_found 1); act 32 of the list, 41-У: issues/ has no issue b7"
+        in told
+    )
+    assert "note: dev has 0 acts, not 3" in told
+    assert "note: test_live is empty, and the splits are refused as long as it is" in told
+
+
+def test_keys_of_decomposed_letters_are_added_once(folder: Path) -> None:
+    rows(folder / "acts.jsonl", {"number": "5-Й", "date": "2020-03-01", "title": "О", "text": TEXT})
+    for name in ("live_questions.jsonl", "manual.jsonl"):
+        (folder / name).unlink()
+    write(folder / "split.json", json.dumps({"train": [unicodedata.normalize("NFD", "5-Й_01032020")]}))
+    assert "0 acts added" in tendril("split", "--add")[1]
+    rows(
+        folder / "acts.jsonl", *({"number": f"{n}-Й", "date": "2020-03-01", "title": "О", "text": TEXT} for n in (5, 6))
+    )
+    assert "1 acts added" in tendril("split", "--add")[1]
+    split = json.loads((folder / "split.json").read_text("utf-8"))
+    assert list(split) == ["train", "dev", "test_live", "test_genre", "test_unseen"]
+    assert split["train"] == ["5-Й_01032020", "6-Й_01032020"]
 
 
 def test_a_split_is_never_replaced(folder: Path) -> None:
@@ -151,6 +189,54 @@ def test_a_sheet_of_tasks_and_back(folder: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.tsv"
     tendril("tasks", "--sheet", str(again))
     assert tasks[0]["act"] not in {row["act"] for row in read_sheet(again)}
+
+
+HEAD = "text\tquery_id\tact\n"
+GENRE = key(2)
+
+
+@pytest.fixture
+def placed(folder: Path) -> Path:
+    split = {"train": [key(1)], "test_genre": [GENRE, key(5)], "test_unseen": [key(4)]}
+    write(folder / "split.json", json.dumps(split))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (f"срок\tmanб\t{GENRE}", "line 2: query_id 'manб' should have 1 to 100 ASCII letters"),
+        (f"срок\tq-1\t{GENRE}", "line 2: query_id q-1: ids that begin with q- are those of generated questions"),
+        (f"срок\te1\t{GENRE}", "line 2: e1 is there already"),
+        (f"срок\tm1\t{key(4)}", "line 2: m1 is there already with another text or act"),
+        (f"срок\ta\t{GENRE}\nучет\ta\t{GENRE}", "line 3: a is there already"),
+        (f"срок\ta\t{key(1)}", f"line 2: a is for act '{key(1)}', which is in train; queries are written for acts of"),
+        ("срок\ta\t1-У", "line 2: a is for act '1-У', which is in no split"),
+        ("срок", "line 2: query_id '' should have"),
+        (f'"срок" хранения\ta\t{GENRE}', "line 2: a tab expected after '\"'. A cell that begins with a quotation mark"),
+        (f'"срок\ta\t{GENRE}\nучет\tb\t{GENRE}', "line 2: unexpected end of data"),
+    ],
+)
+def test_what_the_next_landing_would_refuse_is_not_taken(placed: Path, tmp_path: Path, lines: str, told: str) -> None:
+    before = (placed / "manual.jsonl").read_bytes()
+    sheet = write(tmp_path / "sheet.tsv", f"{HEAD}{lines}\n")
+    code, output = tendril("tasks", "--take", str(sheet))
+    assert code == 1
+    assert told in output
+    assert (placed / "manual.jsonl").read_bytes() == before
+
+
+def test_a_sheet_as_spreadsheets_save_it(placed: Path, tmp_path: Path) -> None:
+    """UTF-16 with a mark, quotation marks doubled, letters decomposed; taken twice it is the same query."""
+    text = unicodedata.normalize("NFD", 'Какой ""срок""')
+    sheet = tmp_path / "sheet.txt"
+    sheet.write_text(f'{HEAD}"{text}"\ta\t{GENRE}\n', "utf-16")
+    assert "1 queries added" in tendril("tasks", "--take", str(sheet))[1]
+    assert "0 queries added" in tendril("tasks", "--take", str(sheet))[1]
+    last = json.loads((placed / "manual.jsonl").read_text("utf-8").splitlines()[-1])
+    assert last == {"query_id": "a", "text": 'Какой "срок"', "act": GENRE}
+    sheet.write_text(HEAD + "срок\tb\t" + GENRE, "cp1251")
+    assert "is no UTF-8: save the sheet as UTF-8, or as Unicode text" in tendril("tasks", "--take", str(sheet))[1]
 
 
 def test_a_file_that_is_no_sheet_is_left_alone(folder: Path, tmp_path: Path) -> None:

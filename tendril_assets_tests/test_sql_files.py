@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tendril_assets.assets.release import PARTS_QUERIES, ROWS
+from tendril_assets.assets.figures import PARTS_QUERIES, ROWS
 from tendril_assets.errors import WarehouseError
 from tendril_assets.release.figures import REGISTER_FIGURES, REGISTER_QUERIES, REPORT_FIGURES
 from tendril_assets.release.invariants import BREACH_QUERIES, POLICY_BREACHES
@@ -19,7 +19,12 @@ from tendril_assets_tests.test_architecture import MODULES
 STAGES = sorted(p.name for p in sql.folder().iterdir() if p.is_dir())
 NAMES = [name for stage in STAGES for name in sql.names(stage)]
 # Values of the right type for the parameters that queries take.
-PARAMETERS = {"final": ["answered"], **{name: ["an-id"] for name in ("groups", "documents", "passages", "hit")}}
+PARAMETERS = {
+    "final": ["answered"],
+    "systems": ["bm25"],
+    "depth": 1,
+    **{name: ["an-id"] for name in ("groups", "documents", "passages", "hit")},
+}
 
 
 @pytest.fixture(scope="module")

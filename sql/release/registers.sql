@@ -1,13 +1,14 @@
 -- Grain: one row per part of the judgments and register. Annotated queries have a judgment, answered ones a relevant passage.
--- The dominant group is the one that most annotated queries belong to. Queries sum to those published.
+-- The dominant group is the one that most annotated queries belong to, of equal ones the lowest. A query of a group without a
+-- split is of no part. Queries sum to those published.
 -- Inputs: queries, project_queries, splits, qrels, generated_questions.
 WITH home AS (
     SELECT
         project_queries.query_id,
-        any_value(project_queries.group_id) AS group_id,
-        any_value(splits.split) AS split
+        min(project_queries.group_id) AS group_id,
+        arg_min(coalesce(splits.split, '-'), project_queries.group_id) AS split
     FROM project_queries
-    JOIN splits ON splits.group_id = project_queries.group_id
+    LEFT JOIN splits ON splits.group_id = project_queries.group_id
     GROUP BY project_queries.query_id
 ),
 graded AS (
@@ -17,7 +18,12 @@ each AS (
     SELECT
         queries.query_id,
         queries.level,
-        CASE home.split WHEN 'train' THEN 'train' WHEN 'validation' THEN 'dev' ELSE 'test' END AS part,
+        CASE coalesce(home.split, 'test')
+            WHEN 'train' THEN 'train'
+            WHEN 'validation' THEN 'dev'
+            WHEN '-' THEN '-'
+            ELSE 'test'
+        END AS part,
         home.group_id,
         length(queries.text) AS characters,
         graded.judgments,
@@ -32,6 +38,11 @@ per_group AS (
     FROM each
     WHERE judgments IS NOT NULL AND group_id IS NOT NULL
     GROUP BY part, level, group_id
+),
+dominant AS (
+    SELECT DISTINCT ON (part, level) part, level, group_id, queries
+    FROM per_group
+    ORDER BY part, level, queries DESC, group_id
 )
 SELECT
     each.part,
@@ -44,16 +55,9 @@ SELECT
     count(*) FILTER (each.generated) AS generated,
     count(DISTINCT each.group_id) FILTER (each.judgments IS NOT NULL) AS groups,
     CAST(median(each.characters) AS DOUBLE) AS median_characters,
-    (
-        SELECT arg_max(per_group.group_id, (per_group.queries, per_group.group_id))
-        FROM per_group
-        WHERE per_group.part = each.part AND per_group.level = each.level
-    ) AS dominant_group,
-    (
-        SELECT max(per_group.queries)
-        FROM per_group
-        WHERE per_group.part = each.part AND per_group.level = each.level
-    ) AS dominant_queries
+    any_value(dominant.group_id) AS dominant_group,
+    any_value(dominant.queries) AS dominant_queries
 FROM each
+LEFT JOIN dominant ON dominant.part = each.part AND dominant.level = each.level
 GROUP BY each.part, each.level
 ORDER BY each.part, each.level

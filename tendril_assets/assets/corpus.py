@@ -47,6 +47,7 @@ from tendril_assets.corpus.anonymize import Anonymizer
 from tendril_assets.corpus.audit import audit_of, audit_table
 from tendril_assets.corpus.chunking import CHUNKER_VERSION
 from tendril_assets.corpus.clause_chunks import CHUNKS_VERSION
+from tendril_assets.corpus.clause_passages import bodies, overlapping_removed
 from tendril_assets.corpus.extract import EXTRACTOR_VERSION
 from tendril_assets.corpus.identifiers import Identifiers
 from tendril_assets.corpus.passages import (
@@ -57,6 +58,7 @@ from tendril_assets.corpus.passages import (
 )
 from tendril_assets.corpus.removed_passages import REMOVAL_VERSION
 from tendril_assets.corpus.textclean import clean
+from tendril_assets.release.wording import plural
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.delivered import read_again
 from tendril_assets.resources.detector import build_detector
@@ -68,6 +70,7 @@ from tendril_assets.tables import TABLES
 
 # A label whose share of all masked entities moves by more than this between two runs is worth a look.
 LABEL_SHARE_JUMP = 0.1
+SHOWN = 20
 
 
 def corpus_assets(spec: CollectionSpec) -> Stage:
@@ -101,7 +104,8 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             status, found = _read_paragraphs(
                 spec, documents, withheld, hasher, workers, artifacts, context.log.info, tally
             )
-        passages, removed, effects = taken_out(warehouse, spec, found, hasher)
+        compared = found if clauses is None else bodies(found, clauses)
+        passages, removed, effects = taken_out(warehouse, spec, compared, hasher)
         erase_newly_hit(warehouse, artifacts, collection, removed, hasher)
         outcomes = TABLES["document_status"].frame(status).sort("project", "document")
         frames = {
@@ -110,9 +114,19 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
             "removed_passages": removed,
             "removal_effects": effects,
         }
+        told = {}
         if clauses is not None:
-            left = clauses.join(passages.select("passage_id"), on="passage_id", how="semi")
+            kept = passages.select("passage_id")
+            frames["passages"] = found.join(kept, on="passage_id", how="semi").sort("project", "document", "position")
+            left = clauses.join(kept, on="passage_id", how="semi")
             frames["passage_clauses"] = left.sort("project", "starts_at", "passage_id")
+            overlapping = overlapping_removed(clauses, removed["passage_id"], left["passage_id"])
+            told = {"overlapping": len(overlapping), "overlapping_ids": overlapping[:SHOWN]}
+            if overlapping:
+                context.log.warning(
+                    f"{plural(len(overlapping), 'passage')} of the corpus share a part of their text with a removed one: "
+                    f"{', '.join(overlapping[:SHOWN])}. They stay; put them on the removal list too if it has to go"
+                )
         metadata = {
             "document_status": {
                 "by_outcome": counts(frames["document_status"], "outcome"),
@@ -120,6 +134,7 @@ def corpus_assets(spec: CollectionSpec) -> Stage:
                 "read_before": tally.before,
             },
             "passages": {"removed": found.height - passages.height, "characters": int(passages["characters"].sum())},
+            "removed_passages": told,
             "removal_effects": {"by_state": counts(effects, "state")},
         }
         yield from store(context, warehouse, spec, frames, metadata)

@@ -12,10 +12,19 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
-from tendril_assets.assets.rank_system import BM25, parts_of
+from tendril_assets.assets.rank_system import BM25
 from tendril_assets.assets.ranked_inputs import needed_tables, read_test
 from tendril_assets.assets.register_shown import register_metadata
-from tendril_assets.assets.runs import EMPTY, INPUTS, PARTS, read_inputs, read_run, read_weights, run_assets
+from tendril_assets.assets.runs import (
+    EMPTY,
+    INPUTS,
+    PARTS,
+    read_inputs,
+    read_run,
+    read_weights,
+    require_present_parts,
+    run_assets,
+)
 from tendril_assets.assets.shown import (
     catalog_comparison_pictures,
     catalog_pictures,
@@ -79,6 +88,7 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
         test = read_inputs(artifacts, spec)
+        require_present_parts(artifacts, spec)
         runs = pl.concat([read_run(artifacts, spec, system, test) for system in spec.systems])
         ranked = [(system, read_weights(artifacts, spec, system), test.ranked_hash) for system in spec.systems]
         frames = {"retrieval_runs": runs, "ranked_systems": TABLES["ranked_systems"].frame(ranked)}
@@ -103,7 +113,9 @@ def evaluation_assets(spec: CollectionSpec) -> Stage:
         frames = {name: getattr(tables, name) for name in SCORES}
         # What a card compares with the weights it describes: the scores say themselves whose they are.
         frames["system_scores"] = tables.system_scores.join(ranked, on="system", how="left", maintain_order="left")
-        metadata = _metadata(spec, tables, ties_at_cuts(runs, spec.evaluation.cutoffs), _note(test.qrels))
+        metadata = _metadata(
+            spec, tables, ties_at_cuts(runs, spec.evaluation.cutoffs), _note(test.qrels), by_register=by_register
+        )
         metadata["system_scores"] |= stale_metadata(stale_models(warehouse, spec.collection))
         if by_register:
             found = register_tables(tables.query_scores, test, spec.systems, BM25, spec.evaluation, spec.seed)
@@ -137,22 +149,13 @@ _INPUTS_ARE = {
 
 
 def _require_rankings_of(spec: CollectionSpec, test_hash: str, ranked: pl.DataFrame) -> None:
-    """Raises TendrilError where a system has no ranking of the present test collection: all it lacks would count 0; and
-    where one was made of rankings that were made anew since.
-    """
+    """Raises TendrilError where a system has no ranking of the present test collection: all it lacks would count 0."""
     of = dict(ranked.select("system", "test_hash").iter_rows())
     if lacking := [system for system in spec.systems if of.get(system) != test_hash]:
         raise TendrilError(
             f"{spec.collection}.retrieval_runs holds no ranking of the present test collection by {', '.join(lacking)}: "
             f"materialise {spec.collection}/runs/<system> of each, then {spec.collection}/retrieval_runs, then the scores"
         )
-    weights = dict(ranked.select("system", "weights").iter_rows())
-    for system in spec.systems:
-        if missing := [part for part in parts_of(spec, system) if (weights[part] or "") not in (weights[system] or "")]:
-            raise TendrilError(
-                f"{spec.collection}: {system} was made of another ranking than the present one of {', '.join(missing)}; "
-                f"materialise {spec.collection}/runs/{system} again, then {spec.collection}/retrieval_runs, then the scores"
-            )
 
 
 def _note(qrels: pl.DataFrame) -> dict[str, str]:
@@ -160,9 +163,17 @@ def _note(qrels: pl.DataFrame) -> dict[str, str]:
 
 
 def _metadata(
-    spec: CollectionSpec, tables: ScoreTables, ties: dict[str, dict[str, float]], note: dict[str, str]
+    spec: CollectionSpec,
+    tables: ScoreTables,
+    ties: dict[str, dict[str, float]],
+    note: dict[str, str],
+    *,
+    by_register: bool,
 ) -> dict[str, dict[str, Any]]:
     rules = spec.evaluation
+    # Pictures over catalogs are for collections that have some; a register has its own beside.
+    by_catalog = {} if by_register else catalog_pictures(spec, tables.catalog_scores)
+    compared = {} if by_register else catalog_comparison_pictures(spec, tables.catalog_comparisons)
     bootstrap = {"resamples": rules.resamples, "confidence": rules.confidence, "seed": spec.seed, **note}
     without = {"without_interval": tables.reasons} if tables.reasons else {}
     return {
@@ -186,12 +197,12 @@ def _metadata(
             **bootstrap,
         },
         "catalog_scores": {
-            **catalog_pictures(spec, tables.catalog_scores),
+            **by_catalog,
             "scores": _markdown(tables.catalog_scores.filter(pl.col("measure") == rules.measures[0]), "catalog"),
             **bootstrap,
         },
         "catalog_comparisons": {
-            **catalog_comparison_pictures(spec, tables.catalog_comparisons),
+            **compared,
             "correction": "Holm over the fine-tuned models, per baseline, catalog, measure and level; not over catalogs",
             **bootstrap,
         },

@@ -50,7 +50,7 @@ _SHOWN = 20
 
 
 def generation_assets(spec: CollectionSpec) -> Stage:
-    """corpus, splits -> generation_requests -> generation_replies -> generated_questions."""
+    """corpus, splits, live_attachments -> generation_requests -> generation_replies -> generated_questions."""
     generation = spec.registers.generation if spec.registers else None
     if generation is None:
         return Stage([], [])
@@ -67,7 +67,9 @@ def _requests(spec: CollectionSpec, generation: GenerationSpec) -> dg.AssetsDefi
         REQUESTS,
         stage="queries",
         description="Requests for one question over each passage that was drawn.",
-        deps=["corpus", "splits", "erased_ids", *_history_deps(spec)],
+        # Of live_attachments nothing is read: its check, that no asked question is about a training group, has to block
+        # before anything is paid for.
+        deps=["corpus", "splits", "live_attachments", "erased_ids", *_history_deps(spec)],
         pool="duckdb",
         kinds={"parquet"},
     )

@@ -36,13 +36,14 @@ def pool_assets(spec: CollectionSpec) -> Stage:
     def make_pool(
         context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
     ) -> Iterator[dg.MaterializeResult]:
-        corpus = warehouse.load(collection, "corpus", ["passage_id", "group_id", "text"])
-        asked = pooled_queries(
-            warehouse.load(collection, "queries", ["query_id", "text"]),
-            warehouse.load(collection, "live_attachments", ["query_id", "route"]),
-            warehouse.load(collection, "manual_queries", ["query_id"]),
-        )
-        removed = removed_pairs(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
+        with warehouse.one_state("read what is pooled"):
+            corpus = warehouse.load(collection, "corpus", ["passage_id", "group_id", "text"])
+            asked = pooled_queries(
+                warehouse.load(collection, "queries", ["query_id", "text"]),
+                warehouse.load(collection, "live_attachments", ["query_id", "route"]),
+                warehouse.load(collection, "manual_queries", ["query_id"]),
+            )
+            removed = removed_pairs(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
         scopes = _scopes(corpus, asked)
         runs = {}
         for system in rules.systems:

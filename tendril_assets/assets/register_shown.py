@@ -1,5 +1,6 @@
 """What the pages of the register tables show: the headline with its composition, all figures, what was left out."""
 
+from collections.abc import Collection
 from typing import Any
 
 import dagster as dg
@@ -23,17 +24,20 @@ def register_metadata(spec: CollectionSpec, found: RegisterTables) -> dict[str, 
     few = [(register_name(level, part), queries) for level, part, queries in found.too_few.iter_rows()]
     left_out = {"left_out": dg.MetadataValue.md(markdown_table(("register", "queries"), few))} if few else {}
     drawn = register_pictures.register_scores(found.scores, measure, rules.confidence, spec.group)
+    differences = register_pictures.register_differences(
+        found.comparisons, found.scores, measure, rules.confidence, spec.group
+    )
     return {
         "register_scores": {
             **picture_metadata([drawn]),
-            "headline": dg.MetadataValue.md(_headline(found.scores, measure, spec.group)),
+            "headline": dg.MetadataValue.md(headline_table(found.scores, measure, spec.group)),
             "scores": dg.MetadataValue.md(_all_scores(found.scores)),
             "min_queries": rules.min_queries,
             **left_out,
             **bootstrap,
         },
         "register_comparisons": {
-            **picture_metadata([register_pictures.register_differences(found.comparisons, measure, rules.confidence)]),
+            **picture_metadata([differences]),
             "comparisons": dg.MetadataValue.md(_all_comparisons(found.comparisons, measure)),
             "correction": CORRECTION,
             **bootstrap,
@@ -41,12 +45,15 @@ def register_metadata(spec: CollectionSpec, found: RegisterTables) -> dict[str, 
     }
 
 
-def _headline(scores: pl.DataFrame, measure: str, group: str) -> str:
+def headline_table(scores: pl.DataFrame, measure: str, group: str, stale: Collection[str] = ()) -> str:
+    """Every system per register, with what the register rests on. ``scores``: table register_scores; ``stale``: systems whose
+    figures no longer hold.
+    """
     dominant = dominant_of(scores)
     rows = [
         (
             register_name(row["level"], row["part"], dominant.get(row["level"])),
-            system_name(row["system"]),
+            system_name(row["system"]) + (" (stale)" if row["system"] in stale else ""),
             figure(row["value"]),
             interval(row["low"], row["high"]) or "-",
             composed_of(row, group),

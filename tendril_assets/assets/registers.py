@@ -27,12 +27,17 @@ def register_assets(spec: CollectionSpec) -> Stage:
 
 
 def corpus_acts(warehouse: Warehouse, collection: str) -> pl.DataFrame:
-    """project, group_id, number, date, kind of the acts that have a passage in the corpus, by project."""
+    """project, group_id, number, date, kind of the groups that have a passage in the corpus, by project; the last three are
+    null where the landing folder lists no such act."""
     there = warehouse.load(collection, "corpus", ["group_id"]).unique()
     groups = warehouse.load(collection, "sampled_projects", ["project", "group_id"]).join(there, on="group_id")
     acts = warehouse.load(collection, "acts", ["project", "number", "date", "kind", "outcome"])
     kept = acts.filter(pl.col("outcome") == "kept").drop("outcome")
-    return groups.join(kept, on="project").select("project", "group_id", "number", "date", "kind").sort("project")
+    return (
+        groups.join(kept, on="project", how="left")
+        .select("project", "group_id", "number", "date", "kind")
+        .sort("project")
+    )
 
 
 def _attachments(spec: CollectionSpec) -> dg.AssetsDefinition:
@@ -49,14 +54,15 @@ def _attachments(spec: CollectionSpec) -> dg.AssetsDefinition:
         if live is None:
             yield from store(context, warehouse, spec, {"live_attachments": TABLES["live_attachments"].empty()})
             return
-        attachments = attachment_rows(
-            warehouse.load(collection, "live_questions"),
-            corpus_acts(warehouse, collection),
-            warehouse.load(collection, "passage_clauses"),
-            warehouse.load(collection, "corpus", ["passage_id"])["passage_id"],
-            live,
-            grammar(live.references),
-        )
+        with warehouse.one_state("attach live questions"):
+            attachments = attachment_rows(
+                warehouse.load(collection, "live_questions"),
+                corpus_acts(warehouse, collection).drop_nulls("number"),
+                warehouse.load(collection, "passage_clauses"),
+                warehouse.load(collection, "corpus", ["passage_id"])["passage_id"],
+                live,
+                grammar(live.references),
+            )
         rates = hit_rates(attachments)
         metadata = {
             "by_route": counts(attachments, "route"),
@@ -72,32 +78,36 @@ def _attachments(spec: CollectionSpec) -> dg.AssetsDefinition:
 
 def _queries(spec: CollectionSpec) -> dg.AssetsDefinition:
     collection, registers = spec.collection, spec.registers
+    live = registers.live if registers else None
     inputs = ["live_attachments", "live_questions", "manual_queries", "acts", "sampled_projects", "corpus"]
-    if registers and registers.generation:
-        inputs.append("generated_questions")
+    made = ["queries", "project_queries", "published_queries"]
+    # What counts the queries counts the generated ones too: without generation their table is there, and empty.
+    (inputs if registers and registers.generation else made).append("generated_questions")
 
-    @table_assets(spec, ["queries", "project_queries", "published_queries"], deps=inputs)
+    @table_assets(spec, made, deps=inputs)
     def write_register_queries(
         context: dg.AssetExecutionContext, warehouse: Warehouse
     ) -> Iterator[dg.MaterializeResult]:
         assert registers is not None
-        generated = TABLES["generated_questions"].empty()
-        if registers.generation:
-            generated = warehouse.load(collection, "generated_questions")
-        built = build_registers(
-            registers,
-            warehouse.load(collection, "live_questions"),
-            warehouse.load(collection, "live_attachments"),
-            warehouse.load(collection, "manual_queries"),
-            generated,
-            corpus_acts(warehouse, collection),
-        )
-        published = published_queries(warehouse, collection)
+        with warehouse.one_state("read the registers"):
+            generated = TABLES["generated_questions"].empty()
+            if registers.generation:
+                generated = warehouse.load(collection, "generated_questions")
+            built = build_registers(
+                registers,
+                warehouse.load(collection, "live_questions"),
+                warehouse.load(collection, "live_attachments"),
+                warehouse.load(collection, "manual_queries"),
+                generated,
+                corpus_acts(warehouse, collection),
+            )
+            published = published_queries(warehouse, collection)
         long = lengths(built.queries)
         metadata = {
             "queries": {
                 "by_level": counts(built.queries, "level"),
                 "left_out": counts(built.left_out, "level"),
+                "left_out_first": _first_left_out(built.left_out, live.level if live else None),
                 "lengths": dg.MetadataValue.md(markdown_table(long.columns, long.rows())),
             },
             "project_queries": {"by_level": counts(built.project_queries, "level")},
@@ -108,9 +118,17 @@ def _queries(spec: CollectionSpec) -> dg.AssetsDefinition:
             "project_queries": built.project_queries,
             "published_queries": published,
         }
+        if not registers.generation:
+            frames["generated_questions"] = generated
         yield from store(context, warehouse, spec, frames, metadata)
 
     return write_register_queries
+
+
+def _first_left_out(left_out: pl.DataFrame, live: str | None) -> dg.MarkdownMetadataValue:
+    """Queries that were left out, with why; those of live questions stand in ``live_attachments``."""
+    other = left_out.filter(pl.col("level") != (live or "")).sort("level", "query_id").head(_SHOWN)
+    return dg.MetadataValue.md(markdown_table(other.columns, other.rows()) if other.height else "none")
 
 
 def _live_checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:

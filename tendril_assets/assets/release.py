@@ -13,68 +13,53 @@ import dagster as dg
 import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check, work_asset
-from tendril_assets.assets.examples import exchange_files
+from tendril_assets.assets.figures import PARTS_QUERIES, ROWS, figure_frame, figure_inputs, published
 from tendril_assets.assets.judge_in_use import planned_judge
 from tendril_assets.assets.judging import completeness
+from tendril_assets.assets.model_cards import model_cards_asset
 from tendril_assets.assets.reading import residual_in_documents
 from tendril_assets.assets.release_checks import red_checks
+from tendril_assets.assets.release_results import measured_rows, result_tables
 from tendril_assets.assets.released import (
     PASSAGES,
     TABLE,
-    former_releases,
     known_withdrawals,
     passages_of_releases,
     with_release,
 )
+from tendril_assets.assets.report import report_asset
 from tendril_assets.assets.stages import TABLE as ACCEPTED
-from tendril_assets.assets.stale_models import mark_stale_models, stale_metadata, stale_models, stale_systems
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.errors import ExportInvariantError
-from tendril_assets.files import write_atomically
-from tendril_assets.release.figures import (
-    REPORT_FIGURES,
-    REPORT_TABLES,
-    REPORT_VIEWS,
-    card_figures,
-    figure_query,
-    read_figures,
-)
-from tendril_assets.release.folders import MODELS
-from tendril_assets.release.huggingface import Rows, published_rows
+from tendril_assets.release.figures import card_figures, read_figures
 from tendril_assets.release.invariants import Breach, breach_queries, personal_breaches, sql_breaches
 from tendril_assets.release.label_quality import require_planned_judge
 from tendril_assets.release.manifest import MANIFEST, damaged_files, read_manifest
-from tendril_assets.release.model_folder import write_model
-from tendril_assets.release.model_inputs import ModelInputs
-from tendril_assets.release.publish import Release, ReleaseInputs, content_of, write_release
-from tendril_assets.release.report import render_report
-from tendril_assets.release.report_inputs import ReportInputs, headline_measure
-from tendril_assets.release.weights import read_weights_folder
+from tendril_assets.release.publish import NO_SYSTEMS, Release, ReleaseInputs, write_release
 from tendril_assets.release.withdrawn import Withdrawal, is_withdrawn
-from tendril_assets.release.wording import certainty, figure, interval, markdown_table, named, system_name
+from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources import sql
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.text_work import residual_search
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.spec import CollectionSpec
-from tendril_assets.training.job import data_hash, read_exchange
-
-ROWS = ("corpus", "queries", "qrels")
-PARTS_QUERIES = ("query_parts",)
 
 
 def release_assets(spec: CollectionSpec) -> Stage:
     """``releases`` (folder and table), ``released_passages``, ``model_cards``, ``report``, ``snapshot``."""
     return Stage(
-        [_releases(spec), _released_passages(spec), _model_cards(spec), _report(spec), _snapshot(spec)],
+        [_releases(spec), _released_passages(spec), model_cards_asset(spec), report_asset(spec), _snapshot(spec)],
         [_files_intact(spec)],
     )
 
 
 def _releases(spec: CollectionSpec) -> dg.AssetsDefinition:
     names = (*ROWS, *breach_queries(spec), *card_figures(spec), *(PARTS_QUERIES if spec.registers else ()))
-    deps = _inputs(spec, names) | {"judge_agreement", "judge_choice"}
+    # Of a collection that tests on what it holds out the card has results, so a release waits for them: written before, it
+    # would say that there are none, and a published version never changes.
+    deps = figure_inputs(spec, names) | {"judge_agreement", "judge_choice"} | result_tables(spec)
+    deps |= {"calibration_systems"} if spec.registers else set()
 
     @table_assets(spec, [TABLE], deps=sorted(deps), pool="cpu", kinds={"parquet", "huggingface"})
     def releases(
@@ -96,7 +81,7 @@ def release_inputs(
 ) -> ReleaseInputs:
     """Everything a release is made of, read from the warehouse, with what speaks against it."""
     # Takes long where its cache was taken away: that is filled here, while others may write.
-    _personal(_frame(warehouse, spec, "corpus"), artifacts, spec, settings)
+    _personal(figure_frame(warehouse, spec, "corpus"), artifacts, spec, settings)
     with warehouse.one_state("read what a release is made of"):
         return _release_inputs(warehouse, artifacts, spec, settings)
 
@@ -106,14 +91,14 @@ def _release_inputs(
 ) -> ReleaseInputs:
     choice = warehouse.load(spec.collection, "judge_choice")
     require_planned_judge(spec, choice, planned_judge(artifacts, spec))
-    frames = {name: _frame(warehouse, spec, name) for name in (*ROWS, *breach_queries(spec))}
-    rows = _published(warehouse, spec, frames)
+    frames = {name: figure_frame(warehouse, spec, name) for name in (*ROWS, *breach_queries(spec))}
+    rows = published(warehouse, spec, frames)
     breaches = sql_breaches(*(frames[name] for name in breach_queries(spec)))
     personal = _personal(frames["corpus"], artifacts, spec, settings)
     return ReleaseInputs(
         spec=spec,
         rows=rows,
-        figures=read_figures(lambda name: _frame(warehouse, spec, name), card_figures(spec)),
+        figures=read_figures(lambda name: figure_frame(warehouse, spec, name), card_figures(spec)),
         agreement=warehouse.load(spec.collection, "judge_agreement"),
         choice=choice,
         # First the few names of red checks: of the ids after them, which say what is wrong, an error shows only some.
@@ -122,13 +107,9 @@ def _release_inputs(
         key_fingerprint=KeyedHasher(settings.hash_key).fingerprint,
         sandbox=settings.is_sandbox,
         withdrawn=known_withdrawals(warehouse, spec.collection, settings.release / spec.collection),
+        systems=warehouse.load(spec.collection, "calibration_systems") if spec.registers else NO_SYSTEMS,
+        measured=measured_rows(warehouse, spec),
     )
-
-
-def _published(warehouse: Warehouse, spec: CollectionSpec, frames: Mapping[str, pl.DataFrame]) -> Rows:
-    """The rows to publish; where queries are of registers, the judgments in parts: train, dev and test."""
-    parts = _frame(warehouse, spec, PARTS_QUERIES[0]) if spec.registers else None
-    return published_rows(*(frames[name] for name in ROWS), spec.release.group_column, parts)
 
 
 def _personal(corpus: pl.DataFrame, artifacts: Artifacts, spec: CollectionSpec, settings: Settings) -> list[Breach]:
@@ -161,156 +142,6 @@ def _released_passages(spec: CollectionSpec) -> dg.AssetsDefinition:
 def _withdrawn(told: list[Withdrawal]) -> str:
     rows = [(one.version, f"{one.at:%Y-%m-%d}", f"{len(one.passages):,}", f"{one.judgments:,}") for one in told]
     return markdown_table(("withdrawn version", "since", "removed passages its copies hold", "judgments"), rows)
-
-
-def _model_cards(spec: CollectionSpec) -> dg.AssetsDefinition:
-    deps = {"trained_models", "system_scores", "comparisons", "judge_agreement", "training_examples", "releases"}
-    deps |= {"trained_passages", "erased_ids"}
-
-    @work_asset(
-        spec,
-        "model_cards",
-        stage="release",
-        description="Each fine-tuned model as a folder to load or publish: weights, card, licence and notice. Every figure of "
-        "the card is from the tables.",
-        deps=sorted(deps | _inputs(spec, ("training_use", *ROWS))),
-        pool="cpu",
-        kinds={"markdown", "huggingface"},
-    )
-    def model_cards(
-        context: dg.AssetExecutionContext, warehouse: Warehouse, artifacts: Artifacts
-    ) -> dg.MaterializeResult:
-        settings = Settings.from_env()
-        root = settings.release / spec.collection / MODELS
-        if not spec.models:
-            return dg.MaterializeResult(metadata={"path": dg.MetadataValue.path(str(root)), "models": "none"})
-        stale = mark_stale_models(warehouse, spec, settings)
-        inputs = model_inputs(warehouse, artifacts, spec, settings)
-        trained = dict(inputs.trained.select("model", "path").sort("model").iter_rows())
-        rows, refused = [], []
-        for model in sorted(trained.keys() & spec.models.keys()):
-            try:
-                folder = write_model(root, model, inputs, read_weights_folder(Path(trained[model])))
-            except ExportInvariantError as error:
-                refused.append(str(error))
-                continue
-            context.log.info(f"model {folder.path}: {folder.outcome}")
-            if folder.lacking:
-                context.log.warning(f"model {folder.path}: {folder.lacking}")
-            rows.append((model, "; ".join(filter(None, (folder.outcome, folder.lacking))), f"`{folder.path}`"))
-        names = {spec.release.published_model(model).name for model in spec.models}
-        there = (path.name for path in root.iterdir() if not path.name.startswith(".")) if root.is_dir() else ()
-        aside = {
-            "not trained": sorted(spec.models.keys() - trained.keys()),
-            "not in the specification": sorted(trained.keys() - spec.models.keys()),
-            # Of models under a former name, or gone since.
-            "other folders": sorted(set(there) - names),
-        }
-        for what, which in aside.items():
-            if which:
-                context.log.warning(f"models, {what}: {', '.join(which)}")
-        if refused:
-            raise ExportInvariantError("\n".join(refused))
-        table = markdown_table(("model", "outcome", "folder"), rows, figures=False)
-        return dg.MaterializeResult(
-            metadata={
-                "path": dg.MetadataValue.path(str(root)),
-                "models": dg.MetadataValue.md(table),
-                **{what: ", ".join(which) for what, which in aside.items() if which},
-                **stale_metadata(stale),
-            }
-        )
-
-    return model_cards
-
-
-def model_inputs(warehouse: Warehouse, artifacts: Artifacts, spec: CollectionSpec, settings: Settings) -> ModelInputs:
-    """Everything the model cards are made of, read from the warehouse and the hand-over files."""
-    names = ("trained_models", "system_scores", "comparisons")
-    trained, scores, comparisons = (warehouse.load(spec.collection, name) for name in names)
-    return ModelInputs(
-        spec=spec,
-        trained=trained,
-        scores=scores,
-        comparisons=comparisons,
-        training_use=_frame(warehouse, spec, "training_use"),
-        agreement=warehouse.load(spec.collection, "judge_agreement"),
-        present_data=data_hash(read_exchange(exchange_files(spec, artifacts))),
-        released=_is_released(warehouse, spec),
-        sandbox=settings.is_sandbox,
-        stale={one.model: one.reason for one in stale_models(warehouse, spec.collection)},
-    )
-
-
-def _is_released(warehouse: Warehouse, spec: CollectionSpec) -> bool:
-    """Whether the release of the specification's version holds the rows as they are now."""
-    written = former_releases(warehouse, spec.collection)
-    here = (pl.col("version") == spec.release.version) & pl.col("withdrawn_at").is_null()
-    found = written.filter(here)["content_hash"].to_list()
-    rows = _published(warehouse, spec, {name: _frame(warehouse, spec, name) for name in ROWS})
-    return bool(found) and found == [content_of(rows)]
-
-
-def _report(spec: CollectionSpec) -> dg.AssetsDefinition:
-    views = {table for name in REPORT_VIEWS for table in sql.inputs(f"views/{name}")}
-    deps = _inputs(spec, REPORT_FIGURES) | {*REPORT_TABLES, *views, *sql.inputs("views/stale_systems")}
-
-    @work_asset(
-        spec,
-        "report",
-        stage="release",
-        description="One self-contained page with pictures: labels, drops, agreement, cost, training, systems.",
-        deps=sorted(deps),
-        pool="duckdb",
-        kinds={"html"},
-    )
-    def report(warehouse: Warehouse) -> dg.MaterializeResult:
-        settings = Settings.from_env()
-        with warehouse.one_state("read what the report shows"):
-            inputs = report_inputs(warehouse, spec, settings)
-        path = settings.reports / f"{spec.collection}.html"
-        write_atomically(path, render_report(inputs).encode())
-        return dg.MaterializeResult(metadata=_report_metadata(path, inputs))
-
-    return report
-
-
-def report_inputs(warehouse: Warehouse, spec: CollectionSpec, settings: Settings) -> ReportInputs:
-    """Everything a report is made of, read from the warehouse."""
-    return ReportInputs(
-        spec=spec,
-        figures=read_figures(lambda name: _frame(warehouse, spec, name), REPORT_FIGURES),
-        tables={name: warehouse.load(spec.collection, name) for name in REPORT_TABLES},
-        views={
-            name: warehouse.frame(spec.collection, sql.query(f"views/{name}"), f"read {name}") for name in REPORT_VIEWS
-        },
-        sandbox=settings.is_sandbox,
-        stale=stale_systems(warehouse, spec.collection),
-    )
-
-
-def _report_metadata(path: Path, inputs: ReportInputs) -> dict[str, Any]:
-    spec = inputs.spec
-    measure, ends = headline_measure(spec), f"{certainty(spec.evaluation.confidence)} interval"
-    scores = inputs.tables["system_scores"].filter((pl.col("measure") == measure) & (pl.col("level") == "all"))
-    rows = [
-        (
-            system_name(r["system"]) + (" (stale)" if r["system"] in inputs.stale else ""),
-            figure(r["value"]),
-            interval(r["low"], r["high"]),
-        )
-        for r in scores.sort("value", descending=True).iter_rows(named=True)
-    ]
-    grades = [
-        (named(level), score, f"{n:,}")
-        for level, score, n in inputs.figures["grades"].select("level", "score", "judgments").iter_rows()
-    ]
-    return {
-        "path": dg.MetadataValue.path(str(path)),
-        "page": dg.MetadataValue.url(path.as_uri()),
-        "systems": dg.MetadataValue.md(markdown_table(("System", named(measure), ends), rows)),
-        "grades": dg.MetadataValue.md(markdown_table(("Level", "Grade", "Judgments"), grades)),
-    }
 
 
 _CORPUS_ENDS = (
@@ -390,12 +221,3 @@ def _damaged(release: Mapping[str, Any]) -> list[str]:
         return [MANIFEST]
     is_other = manifest["content_hash"] != release["content_hash"] and not is_withdrawn(manifest)
     return [*([MANIFEST] if is_other else []), *damaged_files(folder, manifest)]
-
-
-def _frame(warehouse: Warehouse, spec: CollectionSpec, name: str) -> pl.DataFrame:
-    return warehouse.frame(spec.collection, sql.query(f"release/{figure_query(name, spec)}"), f"read {name}")
-
-
-def _inputs(spec: CollectionSpec, names: tuple[str, ...]) -> set[str]:
-    """Tables that the named figures are read from."""
-    return {table for name in names for table in sql.inputs(f"release/{figure_query(name, spec)}")}

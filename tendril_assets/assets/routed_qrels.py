@@ -1,7 +1,8 @@
 """Qrels of a collection with registers: every grade with its route and evidence, and nothing published lost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 import polars as pl
@@ -15,7 +16,7 @@ from tendril_assets.errors import ExportInvariantError
 from tendril_assets.qrels import published, routes
 from tendril_assets.qrels.assemble import require_complete
 from tendril_assets.qrels.evidence import evidence_faults
-from tendril_assets.qrels.neighbours import neighbours
+from tendril_assets.qrels.neighbours import NO_NEIGHBOURS, neighbours
 from tendril_assets.release.huggingface import shard_files
 from tendril_assets.release.wording import markdown_table
 from tendril_assets.resources.erased_rows import stored
@@ -23,6 +24,8 @@ from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
 
+# Entries of the removal list, and every id that it ever hit.
+Removals = tuple[list[tuple[str, str]], list[str]]
 TABLES_WRITTEN = ("qrels", "qrel_evidence", "published_pairs")
 _READ = (
     "judgments",
@@ -52,25 +55,14 @@ def _write(spec: CollectionSpec) -> dg.AssetsDefinition:
     @table_assets(spec, TABLES_WRITTEN, deps=[*_READ, *clauses, *generated])
     def write_qrels(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
         """The check upstream blocks too; this holds where the asset is materialised by itself."""
-        state = completeness(warehouse, spec)
-        require_complete(
-            state["n_open"], state["requests"], allow_incomplete=spec.judge.allow_incomplete, where=collection
-        )
-        removals = _removals(warehouse, collection)
-        history = published_pairs(warehouse, collection)
-        binding = published.without_removed(history, *removals)
-        parts = _parts(warehouse, spec)
-        queries = warehouse.load(collection, "queries", ["query_id"])
-        wanted = {p for frame in (binding, *parts.values()) for p in frame["passage_id"]}
-        corpus = _checked_corpus(warehouse, collection, wanted)
-        standing = published.standing(binding, queries, corpus)
-        if spec.qrels.append_only:
-            parts[routes.PUBLISHED] = routes.by_publication(standing)
-        graded = published.without_removed(routes.strongest(parts), *removals)
-        tables = routes.qrel_tables(graded, corpus, queries)
-        if spec.qrels.append_only:
-            published.require_published(standing, tables["qrels"], collection)
-        for line in (*_gone_from_sandbox(warehouse, collection, tables["qrels"]), *_regraded(binding, tables["qrels"])):
+        with warehouse.one_state("read what grades rest on"):
+            state = completeness(warehouse, spec)
+            require_complete(
+                state["n_open"], state["requests"], allow_incomplete=spec.judge.allow_incomplete, where=collection
+            )
+            made = _graded(warehouse, spec)
+        tables = made.tables
+        for line in made.told:
             context.log.warning(line)
         grades = tables["qrels"].select(pl.col("score").cast(pl.String))
         metadata = {
@@ -80,12 +72,40 @@ def _write(spec: CollectionSpec) -> dg.AssetsDefinition:
                 "open_requests": state["n_open"],
             },
             "qrel_evidence": {"by_route": counts(tables["qrel_evidence"], "route"), "routes": _by_route(tables)},
-            "published_pairs": {"by_version": counts(history, "version"), "removed": history.height - binding.height},
+            "published_pairs": {"by_version": counts(tables["published_pairs"], "version"), "removed": made.removed},
         }
-        frames = {**tables, "published_pairs": history}
-        yield from store(context, warehouse, spec, frames, metadata, {"qrels": label_pictures})
+        yield from store(context, warehouse, spec, tables, metadata, {"qrels": label_pictures})
 
     return write_qrels
+
+
+class _Graded(NamedTuple):
+    """``tables``: all that is written. ``removed``: published pairs that the removal list takes out. ``told``: warnings."""
+
+    tables: dict[str, pl.DataFrame]
+    removed: int
+    told: list[str]
+
+
+def _graded(warehouse: Warehouse, spec: CollectionSpec) -> _Graded:
+    """Every grade with its route. Raises PublishedPairMissing where append-only qrels would lose a pair."""
+    collection = spec.collection
+    removals = _removals(warehouse, collection)
+    history = published_pairs(warehouse, collection)
+    binding = published.without_removed(history, *removals)
+    parts = _parts(warehouse, spec, removals)
+    queries = warehouse.load(collection, "queries", ["query_id"])
+    wanted = {p for frame in (binding, *parts.values()) for p in frame["passage_id"]}
+    corpus = _checked_corpus(warehouse, collection, wanted)
+    standing = published.standing(binding, queries, corpus)
+    if spec.qrels.append_only:
+        parts[routes.PUBLISHED] = routes.by_publication(standing, parts[routes.NEIGHBOUR])
+    graded = published.without_removed(routes.strongest(parts), *removals)
+    tables = routes.qrel_tables(graded, corpus, queries)
+    if spec.qrels.append_only:
+        published.require_published(standing, tables["qrels"], collection)
+    told = [*_gone_from_sandbox(warehouse, collection, tables["qrels"]), *_regraded(binding, tables["qrels"])]
+    return _Graded({**tables, "published_pairs": history}, history.height - binding.height, told)
 
 
 def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
@@ -99,16 +119,17 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         "question it was written for; no accepted judgment, gold passage or accepted question is left without its qrel.",
     )
     def qrels_match_their_evidence(warehouse: Warehouse) -> dg.AssetCheckResult:
-        gone = published.removed_pairs(_removals(warehouse, collection)[0])
-        faults = evidence_faults(
-            warehouse.load(collection, "qrels"),
-            warehouse.load(collection, "qrel_evidence"),
-            warehouse.load(collection, "judgments"),
-            stored(warehouse, collection, "live_attachments"),
-            stored(warehouse, collection, "generated_questions"),
-            warehouse.load(collection, "published_pairs", published.PAIR),
-            pl.DataFrame(sorted(gone), dict.fromkeys(published.PAIR, pl.String), orient="row"),
-        )
+        with warehouse.one_state("hold grades against their evidence"):
+            gone = published.removed_pairs(_removals(warehouse, collection)[0])
+            faults = evidence_faults(
+                warehouse.load(collection, "qrels"),
+                warehouse.load(collection, "qrel_evidence"),
+                warehouse.load(collection, "judgments"),
+                stored(warehouse, collection, "live_attachments"),
+                stored(warehouse, collection, "generated_questions"),
+                warehouse.load(collection, "published_pairs", published.PAIR),
+                pl.DataFrame(sorted(gone), dict.fromkeys(published.PAIR, pl.String), orient="row"),
+            )
         found = dict(faults.group_by("rule").len().sort("rule").iter_rows())
         return dg.AssetCheckResult(
             passed=faults.is_empty(), metadata={"faults": found, "examples": str(faults.head(20).rows())}
@@ -125,11 +146,12 @@ def _checks(spec: CollectionSpec) -> list[dg.AssetChecksDefinition]:
         "the text that was graded; only the removal list takes a pair out.",
     )
     def published_pairs_stay(warehouse: Warehouse) -> dg.AssetCheckResult:
-        known = warehouse.load(collection, "published_pairs")
-        binding = published.without_removed(known, *_removals(warehouse, collection))
-        corpus = _checked_corpus(warehouse, collection, set(binding["passage_id"]))
-        standing = published.standing(binding, warehouse.load(collection, "queries", ["query_id"]), corpus)
-        lost = published.missing(standing, warehouse.load(collection, "qrels", published.PAIR))
+        with warehouse.one_state("look for published pairs"):
+            known = warehouse.load(collection, "published_pairs")
+            binding = published.without_removed(known, *_removals(warehouse, collection))
+            corpus = _checked_corpus(warehouse, collection, set(binding["passage_id"]))
+            standing = published.standing(binding, warehouse.load(collection, "queries", ["query_id"]), corpus)
+            lost = published.missing(standing, warehouse.load(collection, "qrels", published.PAIR))
         named = [f"{q}/{p} ({why})" for q, p, why in lost.head(20).select(*published.PAIR, "why").iter_rows()]
         return dg.AssetCheckResult(
             passed=lost.is_empty(),
@@ -149,7 +171,7 @@ def _checked_corpus(warehouse: Warehouse, collection: str, wanted: set[str]) -> 
     return corpus.select("passage_id", "group_id", content_check=pl.Series(checks, dtype=pl.String))
 
 
-def _parts(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, pl.DataFrame]:
+def _parts(warehouse: Warehouse, spec: CollectionSpec, removals: Removals) -> dict[str, pl.DataFrame]:
     """Route -> its graded pairs, of every route but that of what was published before."""
     collection = spec.collection
     held = ["passage_id", "clauses", "continues"]
@@ -159,19 +181,23 @@ def _parts(warehouse: Warehouse, spec: CollectionSpec) -> dict[str, pl.DataFrame
         routes.GENERATED: routes.by_generation(stored(warehouse, collection, "generated_questions")),
         routes.JUDGE: routes.by_judge(warehouse.load(collection, "judgments")),
     }
-    if spec.qrels.neighbour_overlap is not None:
-        gold = pl.concat([parts[routes.CLAUSES], parts[routes.GENERATED]]).select("query_id", "passage_id")
-        # A gold pair that is removed is none, and its neighbour with it.
-        gold = published.without_removed(gold, *_removals(warehouse, collection))
-        places = warehouse.frame(collection, query("qrels/places"), "places of the passages")
-        headed = spec.chunking.policy == "clauses"
-        beside = neighbours(gold, places, spec.qrels.neighbour_overlap, headed=headed)
-        parts[routes.NEIGHBOUR] = routes.by_neighbours(beside)
+    parts[routes.NEIGHBOUR] = routes.by_neighbours(_neighbours(warehouse, spec, parts, removals))
     return parts
 
 
-def _removals(warehouse: Warehouse, collection: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Entries of the removal list, and every id that it ever hit."""
+def _neighbours(
+    warehouse: Warehouse, spec: CollectionSpec, parts: Mapping[str, pl.DataFrame], removals: Removals
+) -> pl.DataFrame:
+    if spec.qrels.neighbour_overlap is None:
+        return NO_NEIGHBOURS
+    gold = pl.concat([parts[routes.CLAUSES], parts[routes.GENERATED]]).select("query_id", "passage_id")
+    # A gold pair that is removed is none, and its neighbour with it.
+    gold = published.without_removed(gold, *removals)
+    places = warehouse.frame(spec.collection, query("qrels/places"), "places of the passages")
+    return neighbours(gold, places, spec.qrels.neighbour_overlap, headed=spec.chunking.policy == "clauses")
+
+
+def _removals(warehouse: Warehouse, collection: str) -> Removals:
     entries = warehouse.load(collection, "removals", ["kind", "id"]).rows()
     return entries, stored(warehouse, collection, "erased_ids")["id"].to_list()
 

@@ -9,7 +9,7 @@ these hold.
 import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dagster as dg
@@ -39,6 +39,8 @@ RANKING_VERSION = "1"
 INPUTS = "evaluation_inputs"
 PARTS = ("test_corpus", "test_queries", "test_qrels")
 WEIGHTS_COLUMN = "weights"
+_HASH = "run_hash"
+_MADE_OF = "made_of"  # hashes of the rankings that this one was made of: JSON, system -> hash
 EMPTY = "the test collection has no judged pair: nothing was ranked, all evaluation tables are empty"
 
 
@@ -78,6 +80,20 @@ def read_weights(artifacts: Artifacts, spec: CollectionSpec, system: str) -> str
     return None if run.is_empty() else run[WEIGHTS_COLUMN][0]
 
 
+def require_present_parts(artifacts: Artifacts, spec: CollectionSpec) -> None:
+    """Raises TendrilError for a hybrid or reranked ranking that was made of others than those of its parts that there are."""
+    files = {system: artifacts.read_frame(spec.collection, f"run_{system}").head(1) for system in spec.systems}
+    for system, first in files.items():
+        made = json.loads(first[_MADE_OF][0]) if _MADE_OF in first.columns and first.height else {}
+        present = {part: files[part][_HASH][0] for part in parts_of(spec, system) if _HASH in files[part].columns}
+        stale = [part for part in parts_of(spec, system) if made.get(part) != present.get(part)]
+        if first.height and stale:
+            raise TendrilError(
+                f"{spec.collection}: {system} was made of another ranking than the present one of {', '.join(stale)}; "
+                f"materialise {spec.collection}/runs/{system} again, then {spec.collection}/retrieval_runs"
+            )
+
+
 def publish_run(
     artifacts: Artifacts,
     spec: CollectionSpec,
@@ -86,11 +102,13 @@ def publish_run(
     identity: str | None,
     weights: str | None,
     make: Callable[[list[Scope]], Ranked],
+    made_of: Mapping[str, str] | None = None,
 ) -> dg.MaterializeResult:
     """Hand over a system's ranking, from the cache where nothing that determines it has changed.
 
     ``identity`` names the system; None says that it is not known well enough for its ranking to be used again.
-    ``weights`` is handed over with the ranking (``read_weights``). ``make`` ranks the scopes and tells further metadata.
+    ``weights`` is handed over with the ranking (``read_weights``), and so are the hashes of the rankings it is ``made_of``
+    (``require_present_parts``). ``make`` ranks the scopes and tells further metadata.
     A test collection without judgments gives an empty ranking.
     """
     started = time.monotonic()
@@ -109,12 +127,18 @@ def publish_run(
             buffer = io.BytesIO()
             run.write_parquet(buffer)
             artifacts.put("runs", owner, key, buffer.getvalue())
-    said = {"ranked_hash": pl.lit(test.ranked_hash), WEIGHTS_COLUMN: pl.lit(weights, pl.String)}
+    digest = frame_hash(run)
+    said = {
+        "ranked_hash": pl.lit(test.ranked_hash),
+        WEIGHTS_COLUMN: pl.lit(weights, pl.String),
+        _HASH: pl.lit(digest),
+        _MADE_OF: pl.lit(json.dumps(made_of or {})),
+    }
     artifacts.write_frame(spec.collection, f"run_{system}", run.with_columns(**said))
     cutoff = spec.evaluation.cutoffs[0]
     tied = ties_at_cut(run, cutoff)
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(frame_hash(run)),
+        data_version=dg.DataVersion(digest),
         metadata={
             "dagster/row_count": run.height,
             "reused": stored is not None,
@@ -163,8 +187,8 @@ def _run_of_parts(
 ) -> dg.MaterializeResult:
     test = read_inputs(artifacts, spec)
     runs = {name: read_run(artifacts, spec, name, test).drop("system") for name in parts}
-    made = composition(spec, system)
-    identity = made and json.dumps([made, *(frame_hash(run) for run in runs.values())])
+    made, hashes = composition(spec, system), {name: frame_hash(run) for name, run in runs.items()}
+    identity = made and json.dumps([made, *hashes.values()])
     weights = [*(read_weights(artifacts, spec, name) for name in parts), reranker_name(spec, system)]
 
     def make(scopes: list[Scope]) -> Ranked:
@@ -179,6 +203,7 @@ def _run_of_parts(
         identity=identity,
         weights=" + ".join(name for name in weights if name) or None,
         make=make,
+        made_of=hashes,
     )
 
 

@@ -18,7 +18,7 @@ from tendril_assets.errors import AuditError, HashKeyChanged, LandingError, Ledg
 from tendril_assets.release.changelog import CHANGELOG
 from tendril_assets.release.manifest import MANIFEST
 from tendril_assets.resources.erased_rows import KEPT
-from tendril_assets.resources.landing import read_removals
+from tendril_assets.resources.landing import listed_removals
 from tendril_assets.resources.ledger import Ledger
 from tendril_assets.settings import Settings
 
@@ -156,7 +156,7 @@ def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: 
     """Entries of the landing folder's own list, which no run may have landed yet."""
     folder = settings.landing / collection
     try:
-        listed = read_removals(folder, ("project", "document", "passage", "act", "pair"), named=True)
+        listed = listed_removals(folder)
     except LandingError as error:
         unread.append(Unread(SOURCE, str(folder), str(error)))
         return
@@ -164,9 +164,10 @@ def _tell_what_is_listed(subjects: list[Known], settings: Settings, collection: 
         for row in listed.filter(pl.col("id").is_in(sorted(subject.names))).iter_rows(named=True):
             subject.is_listed = True
             subject.is_named_by_list |= row["id"] in subject.own_names
-            told = f"{row['kind']} {row['id']}, {row['date']}: {row['reason']}"
-            if Fact("removal list", told) not in subject.facts:
-                subject.tell("removals.csv", f"{told} (not landed yet)")
+            told = f"{row['id']}, {row['date']}: {row['reason']}"
+            # The folder may have a word of its own for the kind: an act is landed as a project.
+            if not any(fact.topic == "removal list" and fact.text.endswith(f" {told}") for fact in subject.facts):
+                subject.tell("removals.csv", f"{row['kind']} {told} (not landed yet)")
 
 
 def _replies(subjects: list[Known], settings: Settings, unread: list[Unread]) -> list[Finding]:

@@ -167,6 +167,9 @@ def _identified(text: str, tables: Tables, hasher: Identifiers | str) -> Known:
         it.kind = "request"
     elif any(tables.ids(t, "query_id", "query_id = $id", id=text) for t in ("queries", "test_queries")):
         it.kind, it.ids = "query", {text}
+    elif tables.rows("removals", "id", "kind = 'pair' AND id = $id", id=text):
+        n = len(tables.rows("qrels", "passage_id", "query_id || '/' || passage_id = $id", id=text))
+        it.kind, it.unknown = "pair", f"a pair has no text of its own ({plural(n, 'row')} of qrels): audit its passage"
     elif group := named_passage(text):
         it.kind, it.ids = "passage", {text}
         it.above.add(group)
@@ -252,6 +255,10 @@ def _with_all_below(it: Known, tables: Tables) -> None:
         if it.kind == "project":
             rows = tables.rows("sampled_documents", "document_id", where, **values)
             documents |= {row[0] for row in rows}
+    if it.kind != "request":
+        # Once they are erased no other table knows which passages it had.
+        where, entries = "kind = 'passage' AND entry IN (SELECT unnest($names))", sorted(it.own_names)
+        passages |= {row[0] for row in tables.rows("erased_ids", "id", where, names=entries)}
     if it.ids:
         it.tell("published id", _some(it.ids))
     if it.kind == "project":
@@ -324,7 +331,7 @@ def _removal(it: Known, tables: Tables) -> None:
             places = tables.rows("erasures", what, "erased_at = $run", run=run)
             told = ", ".join(f"{place} {items:,}" for place, items in places)
             it.tell("erasing run", f"{run:%Y-%m-%d %H:%M} UTC, all that it erased: {told or 'nothing'}")
-    elif any(entry not in missed for _, entry, *_ in entries):
+    elif it.kind != "pair" and any(entry not in missed for _, entry, *_ in entries):
         it.tell("erased", "nothing yet: an entry takes effect in the next tendril run")
 
 

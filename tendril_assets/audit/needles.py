@@ -77,7 +77,8 @@ class Needle:
             if _PUBLISHED.fullmatch(one):
                 forms.update(one.encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
             else:
-                forms.update(f"{left}{one}{right}".encode() for left in BORDERS for right in BORDERS)
+                # A named passage is its group and a number: where it stands, its group is named too.
+                forms.update(f"{left}{one}{right}".encode() for left in BORDERS for right in (*BORDERS, "#"))
         return cls(exact=tuple(sorted(forms)))
 
     @property

@@ -107,6 +107,9 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
     if spec.judge.drift:
         drift = dg.AssetSelection.assets(*(dg.AssetKey([name, part]) for part in DRIFT_ASSETS))
         offline, asking, learning = offline - drift, asking - drift, learning - drift
+    written = "the queries' summaries" if spec.queries else "the questions that models write"
+    pooled = spec.candidates.policy == "pooled"
+    ranks = "ranks with the systems of the pool" if pooled else "needs no model and no GPU"
     jobs = [
         dg.define_asset_job(name, selection=offline, description="Everything, from landing to release."),
         dg.define_asset_job(
@@ -117,13 +120,13 @@ def collection_jobs(spec: CollectionSpec) -> list[Any]:
         dg.define_asset_job(
             f"{name}_candidates",
             selection=up_to_requests,
-            description="Up to the judge's requests, for an estimate: it pays for the queries' summaries, and for the "
-            "calibration only where that decides who judges.",
+            description=f"Up to the judge's requests, for an estimate: it pays for {written}, and for the calibration only "
+            "where that decides who judges.",
         ),
         dg.define_asset_job(
             f"{name}_judging",
             selection=asking,
-            description="From landing to the grades and their splits: it pays the judge, and needs no model and no GPU.",
+            description=f"From landing to the grades and their splits: it pays the judge, and {ranks}.",
         ),
         dg.define_asset_job(
             f"{name}_training",

@@ -48,16 +48,22 @@ _AROUND = re.compile(r"\s*([-/])\s*")
 _LETTERS = re.compile(r"-\s*([А-ЯЁ]{1,3})\Z")
 _KEY = re.compile(r"(?P<number>[0-9A-Za-zА-Яа-яЁё.~-]+)_(?P<day>[0-9]{2})(?P<month>[0-9]{2})(?P<year>[0-9]{4})")
 _QUOTES = "\"'«»“”„‟‘’"
+_ISSUER = r"(?:Банка России|ЦБ РФ|Центрального банка Российской Федерации)"
+_KIND = "|".join(re.escape(kind) for kind in sorted(KINDS, key=len, reverse=True))
+_PRINTED_KIND = re.compile(rf"(?P<kind>{_KIND})(?:\s+{_ISSUER})?", re.IGNORECASE)
+# "Указание Банка России от 1 февраля 2003 года № 5-У", day and number in either order.
 _KIND_AHEAD = re.compile(
-    rf"(?:{'|'.join(re.escape(kind) for kind in KINDS)})(?:\s+(?:Банка России|ЦБ РФ|Центрального банка Российской Федерации))?"
-    r"(?:\s+от\s+[\d.]+(?:\s*г(?:\.|ода))?)?(?:\s*№\s*\S+)?\s*[:.-]?\s*",
+    rf"(?:{_KIND})(?:\s+{_ISSUER})?(?:\s+от\s+(?:\d{{1,2}}\s+[а-я]+\s+\d{{4}}|[\d.]+)(?:\s*г(?:\.|ода))?|\s*(?:№|\bN)\s*\S+)*"
+    r"\s*[:.-]?\s*",
     re.IGNORECASE,
 )
-_ADJECTIVE = r"(?:[а-яё]+(?:их|ых|ого|его|ой|ей|ое|ее)\s+(?:и\s+)?)"
+_ADJECTIVE = r"(?:[а-яё]+(?:их|ых|ые|ого|его|ой|ей|ое|ее)\s+(?:и\s+)?)"
 _CHANGES = r"(?:изменени|дополнени|поправ|уточнени|исправлени)[а-яё]*"
 _ACT_WORD = r"(?:положени|указани|инструкци|методическ|нормативн|отдельн|приказ|правил|официальн|письм)"
 _AMENDS = re.compile(
     rf"(?:об?\s+)?внесени[ие]\s+{_ADJECTIVE}{{0,3}}{_CHANGES}"
+    rf"|(?:об?\s+)?внесени[ие]\s+в\s+{_ADJECTIVE}{{0,2}}(?:положени|указани|инструкци|приказ|акт).*\b{_CHANGES}"
+    r"|(?:об\s+)?изменени[а-яё]+,?\s+(?:которые\s+)?(?:вносятся|вносимы[ехм])\s+в"
     rf"|(?:об\s+)?изменени(?:ях?|и|ие)\s+(?:и\s+дополнени(?:ях?|и|ие)\s+)?(?:(?:в|к|во)\s+)?(?:{_ADJECTIVE}){{0,2}}{_ACT_WORD}"
     rf"|(?:о\s+)?дополнени(?:ях?|и|ие)\s+(?:и\s+изменени(?:ях?|и|ие)\s+)?(?:(?:в|к|во)\s+)?(?:{_ADJECTIVE}){{0,2}}{_ACT_WORD}"
 )
@@ -125,9 +131,9 @@ def read_key(key: str) -> tuple[str, date]:
     return found["number"].replace("~", "/"), day
 
 
-def in_cyrillic(key: str) -> str:
-    """``key`` with Cyrillic letters for the Latin ones that look like them: what somebody probably meant."""
-    return nfc(key).translate(_CYRILLIC_FOR)
+def in_cyrillic(text: str) -> str:
+    """``text`` with Cyrillic letters for the Latin ones that look like them, of the same length."""
+    return text.translate(_CYRILLIC_FOR)
 
 
 def adopted(raw: object) -> date | None:
@@ -162,6 +168,14 @@ def kind_of(number: str, title: str) -> str | None:
         return KIND_OF_LETTERS[letters[1]]
     begins = title.lstrip(_QUOTES + " ").casefold()
     return next((kind for kind in sorted(KINDS, key=len, reverse=True) if begins.startswith(kind.casefold())), None)
+
+
+def normal_kind(printed: str) -> str:
+    """A kind as lists print it ("ИНСТРУКЦИЯ", "указание Банка России") in the one form that splits compare; another than
+    ``KINDS`` as it is."""
+    text = " ".join(printed.split())
+    found = _PRINTED_KIND.fullmatch(text.translate(_LATIN_TITLE))
+    return next(kind for kind in KINDS if kind.casefold() == found["kind"].casefold()) if found else text
 
 
 def is_amendment(title: str) -> bool:

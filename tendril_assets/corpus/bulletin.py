@@ -68,6 +68,7 @@ _SECTION = re.compile(
 )
 # What a registry prints above a heading belongs to the act below it.
 _REGISTERED = re.compile(r"\n[ ]*(?:Зарегистрирован|ЗАРЕГИСТРИРОВАН)[^\n]*(?:\n[^\n]+){0,4}\s*\Z")
+_NEARBY = 2_000  # characters around a heading that are looked at; all of them, at each, would be quadratic
 _END_OF_ISSUE, _NEXT, _OTHER, _SECTION_END = "end of issue", "next act", "other document", "section"
 _KIND_BY_CAPITALS = {kind.upper(): kind for kind in KINDS}
 
@@ -108,8 +109,7 @@ def cut_issue(text: str, acts: Sequence[ListedAct]) -> Cut:
     ``acts``: all rows of the list that name the issue, those that will be left out too, for each ends the one before it.
     Rows of one number and day share a piece.
     """
-    # Of equal length letter by letter, so that places in it are places in the text.
-    read = in_cyrillic(text) if len(in_cyrillic(text)) == len(text) else text
+    read = in_cyrillic(text)  # of equal length, so that places in it are places in the text
     headings = _headings(read)
     by_act: dict[tuple[str, date | None], list[_Heading]] = {}
     foreign: list[int] = []
@@ -154,9 +154,10 @@ def _heading(text: str, match: re.Match[str], *, number_first: bool) -> _Heading
     printed = " ".join(match["kind"].split())
     capitals = printed.upper() == printed
     start = match.start() + len(match[0]) - len(match[0].lstrip())
-    before = text[: match.start()].rstrip("\n ")
+    ahead = text[max(0, match.start() - _NEARBY) : match.start()]
+    before = ahead.rstrip("\n ")
     line_before = before[before.rfind("\n") + 1 :].rstrip()
-    rest, after = match["rest"].strip(), text[match.end() :].lstrip("\n ")
+    rest, after = match["rest"].strip(), text[match.end() : match.end() + _NEARBY].lstrip("\n ")
     printed_day = match["day"] or match["day_behind"]
     day = _day(printed_day) if printed_day else None
     if _LEADER.search(rest) or _LEADER.search(after.split("\n\n", 1)[0][:400].split("\n")[0]):
@@ -168,7 +169,7 @@ def _heading(text: str, match: re.Match[str], *, number_first: bool) -> _Heading
     if not capitals:
         complete = not line_before or line_before.isupper() or _ENDS_SENTENCE.search(line_before)
         # Behind an empty line a title tells: print leaves none within a sentence, but some formats have one everywhere.
-        parted = text[: match.start()].endswith("\n\n") and _TITLE.match(after)
+        parted = ahead.endswith("\n\n") and _TITLE.match(after)
         if not (complete or parted) or (after and not after[0].isupper()):
             return None
     elif after and after[0].islower() and not rest:

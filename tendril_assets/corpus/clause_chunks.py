@@ -155,12 +155,11 @@ def _pieces(act: str, parts: Sequence[Part], limit: int, counter: TokenCounter) 
     for part, tokens in zip(parts, whole, strict=True):
         stretches = [(part.start, part.end, tokens)]
         for cut in (*_CUTS, None):
-            if all(n <= (limit // 2 if cut is _CUTS[0] else limit) for *_, n in stretches):
-                continue
+            most = limit // 2 if cut is _CUTS[0] else limit
             stretches = [
                 smaller
                 for stretch in stretches
-                for smaller in ([stretch] if stretch[2] <= limit // 2 else _cut(act, stretch, cut, limit, counter))
+                for smaller in ([stretch] if stretch[2] <= most else _cut(act, stretch, cut, limit, counter))
             ]
         for n, (start, end, count) in enumerate(stretches):
             pieces.append(_Piece(start, end, n == 0 and part.kind == "clause", n == 0, count))

@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 _ROMAN = r"[IVXLCХІ]{1,7}"  # Cyrillic letters are printed for Latin ones
+# Inserted between two: 3.1, 3-1, 3(1), 3¹.
+_ARABIC = r"\d{1,3}(?:[.-]\d{1,3}|\(\d{1,2}\)|[⁰¹²³⁴-⁹]{1,2})?"
 _NUMBERED = re.compile(
     rf"(?P<word>Раздел|РАЗДЕЛ|Подраздел|ПОДРАЗДЕЛ|Глава|ГЛАВА|Часть|ЧАСТЬ|Статья|СТАТЬЯ|§)\s*"
-    rf"(?P<number>\d{{1,3}}(?:[.-]\d{{1,3}})?|{_ROMAN}|[А-ЯЁ]{{5,}}(?:АЯ|ЫЙ|ОЙ|ИЙ|ЬЯ)|[а-яё]{{3,}}(?:ая|ый|ой|ий|ья))(?P<end>\.?)(?:\s+(?P<title>\S.*))?\Z"
+    rf"(?P<number>{_ARABIC}|{_ROMAN}|[А-ЯЁ]{{3,}}(?:АЯ|ЫЙ|ОЙ|ИЙ|ЬЯ)|[а-яё]{{3,}}(?:ая|ый|ой|ий|ья))(?P<end>\.?)(?:\s+(?P<title>\S.*))?\Z"
 )
 _ROMAN_ALONE = re.compile(rf"(?P<number>{_ROMAN})\.\s+(?P<title>[А-ЯЁ«“].*)\Z")
 _APPENDIX = re.compile(
-    r"(?:Приложение|ПРИЛОЖЕНИЕ)(?:\s*№?\s*(?P<number>\d{1,3}(?:[.-]\d{1,3})?|[А-Я]))?(?P<of>\.?\s+к\s+\S.*)?\.?\*?\Z"
+    rf"(?:Приложение|ПРИЛОЖЕНИЕ)(?:\s*№?\s*(?P<number>{_ARABIC}|[А-Я]))?(?P<of>\.?\s+к\s+\S.*)?\.?\*?\Z"
 )
 _LEVELS = {"раздел": 1, "часть": 1, "подраздел": 2, "глава": 3, "§": 4, "статья": 5}
 _GOES_ON = re.compile(
@@ -90,7 +92,7 @@ def _broken_off(title: str, lines: list[str], behind: str) -> list[str]:
 
 
 def _value(number: str) -> int | None:
-    if number.isdigit():
+    if number.isdecimal():
         return int(number)
     if not set(number) <= set(_ROMAN_VALUES):
         return None

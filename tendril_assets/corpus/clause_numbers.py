@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tendril_assets.corpus.boxes import CELL_SEPARATOR
 from tendril_assets.corpus.textclean import SUPERSCRIPTS
 
-CLAUSE_VERSION = "clauses-1"
+CLAUSE_VERSION = "clauses-2"
 
 _RAISED = dict(zip(SUPERSCRIPTS.values(), SUPERSCRIPTS, strict=True))
 _SUPER = "".join(_RAISED)
@@ -20,7 +20,7 @@ _PART = r"[1-9]\d{0,2}"
 NUMBER = rf"{_PART}(?:\.{_PART}){{0,6}}(?:[-\u2013]{_PART}|\({_PART}\)|[{_SUPER}]{{1,2}})?(?:\.{_PART}){{0,3}}"
 # A blank before the dot, and none behind it, are slips of print.
 _LINE = re.compile(rf"[ \t\u00a0]*(?P<number>{NUMBER})(?P<dot>\.|[ \u00a0]\.)?(?P<gap>[ \t\u00a0]+|(?=[А-ЯЁ«“\"])|$)")
-_INSERTED = re.compile(rf"(?<=\d)(?:[-\u2013]|\()?({_PART})\)?|[{_SUPER}]+")
+_NUMBER_ALONE = re.compile(rf"{NUMBER}(?:\.|[ \u00a0]\.)?\s*")
 
 # What a line ends with where the number on the next one is that of a reference.
 _REFERS = re.compile(
@@ -30,6 +30,8 @@ _REFERS = re.compile(
     r"свыше|около|равн\w+|указанн\w+|предусмотренн\w+|установленн\w+|определенн\w+|кроме|соответстви\w+|согласно|это)$",
     re.IGNORECASE,
 )
+# A note of a revision ends where the number of the amending act does, and nothing goes on behind it.
+_REVISED = re.compile(r"№\s?[\w/-]+\)$")
 _GOES_ON = re.compile(r"[,\-\u2013\u2014(«“/+×=]$")
 _ENDS = re.compile(r"[.;:!?…][»”\"')\]]*[\d¹²³⁴-⁹*]{0,2}$")
 # What follows a number that is a quantity, a date or a reference, and never begins a clause.
@@ -50,7 +52,8 @@ _SMALL = re.compile(r"[а-яёa-z]")
 # A date in two digits each that no leading zero gives away.
 _DATE = re.compile(r"(?:[12]?\d|3[01])\.1[0-2]\.\d\d\Z")
 # "3.1-3.5": a range, which a reference names; "3.9-1.2" is a clause that was inserted.
-_RANGE = re.compile(r"(\d+)\..*[-\u2013]\1\.\d")
+_RANGE = re.compile(r"(\d[\d.]*)[-\u2013](\d+\.[\d.]*\d)\.?\Z")
+_LONGEST_CELL = 60
 # How many numbers an act may have lost since it was adopted, between one clause and the next.
 _GAP = 3
 
@@ -65,6 +68,21 @@ def clause_number(raw: str) -> str:
 def number_path(number: str) -> tuple[int, ...]:
     """``3.9-1.2`` -> (3, 9, 1, 2): the numbers of which it is made, an inserted one among them."""
     return tuple(int(part) for part in re.split(r"[.-]", number))
+
+
+def number_end(clause: str) -> int:
+    """Characters of the number that ``clause`` begins with, of its dot and the white space behind it."""
+    found = _NUMBER_ALONE.match(clause)
+    return found.end() if found else 0
+
+
+def _is_range(number: str) -> bool:
+    """3.1-3.5 goes up; 3.3-3.1 is the first clause below 3.3-3, which was inserted."""
+    found = _RANGE.match(number)
+    if found is None:
+        return False
+    low, high = (tuple(map(int, one.split("."))) for one in (found[1].strip("."), found[2]))
+    return low[0] == high[0] and low < high
 
 
 class Numbered(NamedTuple):
@@ -85,20 +103,27 @@ class ClauseReader:
         """A heading: the clauses behind it are numbered anew (None) or within the chapter of this number."""
         self._last = None if chapter is None else (chapter,)
 
-    def number_at(self, line: str, before: str) -> Numbered | None:
+    def number_at(self, line: str, before: str, after: str = "") -> Numbered | None:
         """The clause that ``line`` begins, or None. ``before``: the last line above it with text; empty where a blank line,
-        a heading or nothing stands above.
+        a heading or nothing stands above. ``after``: the next line, on which a clause goes on whose number stands alone.
         """
         found = _LINE.match(line)
         if found is None or CELL_SEPARATOR in line:
             return None
         rest = line[found.end() :].strip()
-        if not rest or _NEVER.match(rest):
-            return None
         number = clause_number(found["number"])
         path = number_path(number)
         dotted, sure = found["dot"] is not None, self._ends(before)
-        if sure is None or _RANGE.match(found["number"]):
+        if sure is None or _is_range(found["number"]):
+            return None
+        if not rest:
+            # Alone on its line it may be a code or the number of a table's row: only the clause that is due begins there,
+            # and with more than the few words of a cell.
+            is_due = dotted and sure and self._follows(path) and (self._last is not None or path[-1] == 1)
+            text = after.strip()
+            is_text = len(text) >= _LONGEST_CELL or _ENDS.search(text) is not None
+            rest = text if is_due and is_text and _BEGINS.match(text) else ""
+        if not rest or _NEVER.match(rest):
             return None
         if _DATE.match(number) and (self._last is None or not self._follows(path)):
             return None
@@ -128,7 +153,7 @@ class ClauseReader:
             return True
         if _REFERS.search(text) or _GOES_ON.search(text):
             return None
-        return _ENDS.search(text) is not None
+        return _ENDS.search(text) is not None or _REVISED.search(text) is not None
 
     def _follows(self, path: tuple[int, ...]) -> bool:
         """Whether ``path`` is the next clause: a first child of the last one, or the next of it or of one above it."""

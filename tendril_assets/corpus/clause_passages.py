@@ -1,8 +1,10 @@
 """Chunks of a document as rows: its passages, and where each stands among the clauses."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+import polars as pl
 
 from tendril_assets.corpus.chunking import PassageText
 from tendril_assets.corpus.clause_chunks import Chunk
@@ -44,9 +46,26 @@ def clause_rows(
     return ClauseRows(passages, clauses)
 
 
-def act_title(number: str, day: str, title: str, kind: str | None = None) -> str:
-    """What names an act in the heading line of its chunks: "Положение № 590-П от 28.06.2017 «О порядке ...»"."""
-    named = f"{kind} № {number} от {day}" if kind else f"{number} от {day}"
+def bodies(passages: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
+    """``passages`` with the texts of their acts alone: the heading line, which all chunks of a section share, would make
+    copies of two short ones. Both are rows of the tables of that name (``passage_clauses``)."""
+    lengths = clauses.select("passage_id", _body=pl.col("ends_at") - pl.col("starts_at"))
+    joined = passages.join(lengths, on="passage_id", how="left", maintain_order="left")
+    return joined.with_columns(text=pl.col("text").str.tail(pl.col("_body"))).drop("_body")
+
+
+def overlapping_removed(clauses: pl.DataFrame, removed: Iterable[str], left: Iterable[str]) -> list[str]:
+    """Sorted ids of ``left`` whose stretch of the act shares characters with one of ``removed``. ``clauses``: rows of
+    ``passage_clauses`` of all of them."""
+    place = clauses.select("passage_id", "project", "starts_at", "ends_at")
+    gone = place.filter(pl.col("passage_id").is_in(list(removed))).drop("passage_id")
+    both = place.filter(pl.col("passage_id").is_in(list(left))).join(gone, on="project", suffix="_gone")
+    touching = (pl.col("starts_at") < pl.col("ends_at_gone")) & (pl.col("starts_at_gone") < pl.col("ends_at"))
+    return sorted(both.filter(touching)["passage_id"].unique())
+
+
+def act_title(number: str, day: str, title: str) -> str:
+    """What names an act in the heading line of its chunks: "590-П от 28.06.2017 «О порядке ...»"."""
     words = " ".join(title.split())
     quoted = words if words[:1] in ('"', "«", "“") else f"«{words}»"
-    return f"{named} {quoted}" if words else named
+    return f"{number} от {day} {quoted}" if words else f"{number} от {day}"

@@ -5,13 +5,13 @@ between them. Chapters, sections and appendices say where a clause stands, for e
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from tendril_assets.corpus.boxes import CELL_SEPARATOR
 from tendril_assets.corpus.clause_headings import Heading, heading_at, joined_heading
-from tendril_assets.corpus.clause_numbers import ClauseReader
+from tendril_assets.corpus.clause_numbers import ClauseReader, number_end
 
 Kind = Literal["heading", "clause", "item", "paragraph", "row", "note"]
 
@@ -57,7 +57,7 @@ class _Line(NamedTuple):
 def clause_starts(text: str) -> list[ClauseStart]:
     """Every place where a numbered clause begins, in order. One number may come several times: in appendices, in tables."""
     return [
-        ClauseStart(part.start, part.start + _number_length(text[part.start : part.end]), part.number, part.section)
+        ClauseStart(part.start, part.start + number_end(text[part.start : part.end]), part.number, part.section)
         for part in structure(text)
         if part.kind == "clause" and part.number
     ]
@@ -99,7 +99,9 @@ def _beginnings(text: str) -> Iterator[Part]:
             before, blank, started = "", True, True
             continue
         kind: Kind | None = None
-        if clause := reader.number_at(line.text, before):
+        following = _next_with_text(lines, n)
+        after = lines[following].text if following < len(lines) else ""
+        if clause := reader.number_at(line.text, before, after):
             kind, number = "clause", clause.number
         elif CELL_SEPARATOR in line.text:
             kind = "row"
@@ -112,6 +114,13 @@ def _beginnings(text: str) -> Iterator[Part]:
         if kind:
             yield Part(start, start, kind, number, _label(section))
         before, blank, started, n = stripped, False, True, n + 1
+        if clause and clause.end == len(line.text.rstrip()):
+            before, n = "", following  # a number alone on its line: the text of the clause begins on another
+
+
+def _next_with_text(lines: Sequence[_Line], n: int) -> int:
+    """The first line behind ``n`` that is not blank, or the number of lines."""
+    return next((at for at in range(n + 1, len(lines)) if lines[at].text.strip()), len(lines))
 
 
 def _begins_something(line: str) -> bool:
@@ -129,13 +138,6 @@ def _begins_something(line: str) -> bool:
 
 def _label(section: list[Heading]) -> str:
     return " / ".join(one.title for one in section)
-
-
-def _number_length(part: str) -> int:
-    """Characters of the number, its dot and the blanks behind it, at the beginning of a clause."""
-    found = ClauseReader().number_at(part.partition("\n")[0], "")
-    end = found.end if found else 0
-    return end + len(part[end:]) - len(part[end:].lstrip())
 
 
 def _lines(text: str) -> list[_Line]:

@@ -1,13 +1,14 @@
 """What is removed, as published ids: what every place that may still hold a text is asked about.
 
-Ids are keyed hashes, so they can be kept and shown when the texts are gone. A project or document that an entry names
-need not be landed any more: its id follows from its name.
+Ids tell no text: they are keyed hashes, or names of public groups with numbers. So they can be kept and shown when the texts
+are gone. What an entry names need not be landed any more: its id follows from its name.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tendril_assets.corpus.identifiers import Identifiers, nfc
+from tendril_assets.corpus.identifiers import NAMED, Identifiers, nfc
+from tendril_assets.corpus.named_identifiers import named_passage
 from tendril_assets.corpus.removals import PUBLISHED
 
 
@@ -55,6 +56,8 @@ def erased_ids(
                 found.add(ErasedId(kind, entry, entry))
         elif kind == "project":
             found.add(ErasedId(kind, hasher.group(entry), entry))
+        elif kind == "passage" and hasher.policy == NAMED and named_passage(entry):
+            found.add(ErasedId(kind, entry, entry))
         elif kind == "document":
             cuts = (i for i, letter in enumerate(entry) if letter == "/")
             found |= {ErasedId(kind, hasher.document(entry[:i], entry[i + 1 :]), entry) for i in cuts}

@@ -133,7 +133,7 @@ def with_new_acts(
         else:
             held_out = act.kind in held_out_kinds and places.held_out is not None
             split[act.key] = places.held_out if held_out and places.held_out is not None else TRAIN
-    return _by_split(split, tuple(dict.fromkeys((*present, TRAIN, DEV, *places.all))))
+    return _by_split(split, tuple(dict.fromkeys((TRAIN, DEV, *places.all, *present))))
 
 
 def tasks(acts: Iterable[Act], n: int, seed: int) -> list[Act]:

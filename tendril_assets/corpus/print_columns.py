@@ -5,6 +5,7 @@ from itertools import pairwise
 
 _GUTTER = 3  # blanks at least between the columns
 _LEAST_LINES = 6
+_WIDEST = 400  # a longer line is a paragraph that nobody broke: such a page has no columns
 _LEAST_SHARE = 0.5  # of the lines with text, that have some on both sides
 
 
@@ -46,7 +47,7 @@ def columns_apart(lines: Sequence[str]) -> list[str]:
 def _gutter(lines: Sequence[str]) -> tuple[int, int] | None:
     filled = [line for line in lines if line.strip()]
     width = max(map(len, filled), default=0)
-    if len(filled) < _LEAST_LINES or width < 4 * _GUTTER:
+    if len(filled) < _LEAST_LINES or not 4 * _GUTTER <= width <= _WIDEST:
         return None
     best: tuple[int, int, int] | None = None
     crossing = [sum(len(line) > place and not line[place].isspace() for line in filled) for place in range(width)]

@@ -11,7 +11,8 @@ least ``SHARE`` of the runs of the shorter of the two: the copy under another na
 text, the piece it was cut into. Shorter texts are compared whole.
 
 An address (``project/document/page/position``) is resolved once: from then on it stands for what it hit, not for
-whatever has moved to that place.
+whatever has moved to that place. A named id (``<group>#<number>``) does both: the text it hit is looked for wherever it
+has moved, and what has moved under the id stays out too, for a published id never gets another text.
 """
 
 import hashlib
@@ -66,19 +67,29 @@ def take_out(
     rows: dict[tuple[str, str], tuple[Any, ...]] = {}
     targets: dict[str, list[tuple[str, _Trace]]] = {}
     listed = _listed(passages, removals, known)
+    former = {
+        (entry, passage): _Trace(whole, frozenset(runs))
+        for entry, passage, whole, runs in known.select("entry", "passage_id", "whole", "runs").iter_rows()
+    }
     keys = {project: hasher.trace_key(project) for project in {*listed["project"], *known["project"]}}
+    is_removed_text = []
     for row in listed.iter_rows(named=True):
         entry, trace = row["entry"], _trace(keys[row["project"]], row["text"])
+        before = former.get((entry, row["passage_id"]))
+        is_removed_text.append(before is None or before.whole == trace.whole)
+        if before is not None and not is_removed_text[-1]:
+            # Another text has come under a named id: what was removed is still what stood there first.
+            trace = before
         rows[entry, row["passage_id"]] = _row(entry, row, LISTED, trace)
         targets.setdefault(row["project"], []).append((entry, trace))
     for row in known.iter_rows(named=True):
         if (row["entry"], row["passage_id"]) not in rows:
-            trace = _Trace(row["whole"], frozenset(row["runs"]))
+            trace = former[row["entry"], row["passage_id"]]
             rows[row["entry"], row["passage_id"]] = (*tuple(row.values())[:5], REMEMBERED, [], *_stored(trace))
             targets.setdefault(row["project"], []).append((row["entry"], trace))
     gone = set(listed["passage_id"])
     rest = passages.filter(pl.col("project").is_in(list(targets)), ~pl.col("passage_id").is_in(gone))
-    near = _near_duplicates(listed, rest, spec)
+    near = _near_duplicates(listed.filter(pl.Series(is_removed_text, dtype=pl.Boolean)), rest, spec)
     for row in rest.iter_rows(named=True):
         trace = _trace(keys[row["project"]], row["text"])
         entry = near.get(row["passage_id"]) or next((e for e, t in targets[row["project"]] if trace.repeats(t)), None)

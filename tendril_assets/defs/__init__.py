@@ -17,6 +17,11 @@ def collection_files() -> dict[str, Path]:
     return {path.parent.name: path for path in sorted(Path(__file__).parent.glob("*/defs.yaml"))}
 
 
+def collection_of(job: str) -> str:
+    """The collection of a job: the longest name that the job's begins with, for one may begin with another."""
+    return max((name for name in collection_files() if job == name or job.startswith(f"{name}_")), key=len)
+
+
 def collection_spec(collection: str, profile: str | None) -> CollectionSpec:
     """The specification as the code location loads it. Raises SettingsError for a collection there is not, and SpecError
     as ``read_spec`` does."""

@@ -9,8 +9,8 @@ The stage before:
 
 ``base``      a model as published: BM25
 ``tuned``     the same model as published
-``hybrid``    of the systems it fuses the one of the latest stage, of several of them the first named
-``reranked``  the system that it reorders
+``hybrid``    of the systems it fuses the one that ranks the validation queries best: to beat a poor part is nothing gained
+``reranked``  the system that it reorders, or a part of that one which ranks them better still
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,29 +28,26 @@ from tendril_assets.tables import TABLES
 MEASURE = "ndcg@10"
 BASE, TUNED, HYBRID, RERANKED = "base", "tuned", "hybrid", "reranked"
 _TRAINED = "trained"
-_LATER = {BASE: 1, TUNED: 2}
 # With so few groups an interval may be much too narrow, whatever it says: the sign-flip test tells more then.
 _FEW = 6
 
 
 class RecipeStage(NamedTuple):
-    """A ranked system as a stage of the recipe, and the system of the stage before it."""
+    """A ranked system as a stage of the recipe, and the systems it is made of: the best of them is the stage before."""
 
     system: str
     stage: str
-    before: str
+    made_of: tuple[str, ...]
 
 
 def recipe_stages(models: Sequence[str], rules: EvaluationSpec, start: str) -> list[RecipeStage]:
     """The stages of every model, hybrid and reranked system, in the order of the work; ``start`` is what all begin with."""
-    found = [RecipeStage(f"{model}_base", BASE, start) for model in models]
-    found += [RecipeStage(f"{model}_tuned", TUNED, f"{model}_base") for model in models]
-    kind = {stage.system: stage.stage for stage in found}
-    found += [
-        RecipeStage(name, HYBRID, max(hybrid.of, key=lambda system: _LATER.get(kind.get(system, ""), 0)))
-        for name, hybrid in rules.hybrids.items()
-    ]
-    return [*found, *(RecipeStage(name, RERANKED, one.of) for name, one in rules.reranked.items())]
+    found = [RecipeStage(f"{model}_base", BASE, (start,)) for model in models]
+    found += [RecipeStage(f"{model}_tuned", TUNED, (f"{model}_base",)) for model in models]
+    found += [RecipeStage(name, HYBRID, tuple(hybrid.of)) for name, hybrid in rules.hybrids.items()]
+    fused = {name: tuple(hybrid.of) for name, hybrid in rules.hybrids.items()}
+    reranked = rules.reranked.items()
+    return [*found, *(RecipeStage(name, RERANKED, (one.of, *fused.get(one.of, ()))) for name, one in reranked)]
 
 
 def stage_acceptance(
@@ -65,7 +62,7 @@ def stage_acceptance(
         rules: number of resamples and confidence.
         seed: the collection's seed, which names the draws.
     """
-    named = dict.fromkeys(name for stage in stages for name in (stage.before, stage.system))
+    named = dict.fromkeys(name for stage in stages for name in (*stage.made_of, stage.system))
     by_system = {system: _by_group(runs.filter(pl.col("system") == system), qrels) for system in named}
     return TABLES["stage_acceptance"].frame(list(_rows(stages, by_system, rules, seed)))
 
@@ -82,20 +79,23 @@ def _rows(
     stages: Sequence[RecipeStage], by_system: Mapping[str, pl.DataFrame], rules: EvaluationSpec, seed: int
 ) -> Iterator[tuple]:
     for stage in stages:
-        mine, former = by_system[stage.system], by_system[stage.before]
+        # Of equal ones the first named.
+        before = max(stage.made_of, key=lambda system: by_system[system]["value"].mean() or 0.0)
+        mine, former = by_system[stage.system], by_system[before]
         n_groups, queries = mine.height, int(mine["queries"].sum())
         if not n_groups:
-            yield (*stage, MEASURE, *[None] * 7, 0, 0, False, "no validation query has a relevant passage")
+            nothing = "no validation query has a relevant passage"
+            yield stage.system, stage.stage, before, MEASURE, *[None] * 7, 0, 0, False, nothing
             continue
-        values, before = (frame["value"].to_numpy()[:, None] for frame in (mine, former))
-        tested = Bootstrap(n_groups, rules.resamples, seed).paired(values, before, rules.confidence)[0]
-        flipped = SignFlips(n_groups, rules.resamples, seed).p(values - before)[0]
+        values, others = (frame["value"].to_numpy()[:, None] for frame in (mine, former))
+        tested = Bootstrap(n_groups, rules.resamples, seed).paired(values, others, rules.confidence)[0]
+        flipped = SignFlips(n_groups, rules.resamples, seed).p(values - others)[0]
         low, high, _ = tested.interval
-        means = (float(np.mean(values)), float(np.mean(before)))
+        means = (float(np.mean(values)), float(np.mean(others)))
         accepted = low is not None and low > 0
-        told = _told(tested.difference, tested.interval, stage.before, n_groups, flipped)
+        told = _told(tested.difference, tested.interval, before, n_groups, flipped)
         figures = (*means, tested.difference, low, high, tested.p, flipped, n_groups, queries)
-        yield (*stage, MEASURE, *figures, accepted, told)
+        yield stage.system, stage.stage, before, MEASURE, *figures, accepted, told
 
 
 def _told(difference: float, interval: Interval, before: str, n_groups: int, flipped: float | None) -> str:

@@ -15,7 +15,6 @@ from tendril_assets.evaluation.model_files import check_folder, folder_hash
 from tendril_assets.evaluation.models import find_base
 from tendril_assets.spec_base import is_commit
 from tendril_assets.spec_evaluation import RerankerSpec
-from tendril_assets.spec_training import PACKAGE, is_local_path
 
 CROSS_ENCODER_VERSION = "1"
 _HEAD = "AutoModelForSequenceClassification"
@@ -89,7 +88,7 @@ def _source(spec: RerankerSpec) -> tuple[Path, str | None]:
 def _identity(spec: RerankerSpec, folder: Path, commit: str | None) -> str | None:
     """Content of a folder, or hub id and commit; None for a model of the hub that no commit pins."""
     content = f"{spec.base}@{commit}"
-    if spec.base.startswith(PACKAGE) or is_local_path(spec.base):
+    if not spec.is_hub_id:
         content = folder_hash(folder)
     elif not is_commit(spec.revision):
         return None

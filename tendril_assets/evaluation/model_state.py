@@ -7,7 +7,9 @@ from typing import Any
 from tendril_assets.errors import BaseMissing, TendrilError
 from tendril_assets.evaluation.model_limits import cut_warning, described_shape, shape_problems, told_cut
 from tendril_assets.evaluation.models import Base, fetch, find_base, is_pinned, model_source
+from tendril_assets.evaluation.rerank import LEXICAL, load_reranker
 from tendril_assets.spec import CollectionSpec, ModelSpec
+from tendril_assets.spec_evaluation import RerankerSpec
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,50 @@ class ModelState:
             )
         }
         return {"name": self.name} | self.spec.model_dump(mode="json") | found
+
+
+@dataclass(frozen=True)
+class RerankerState:
+    """One reranker that is a model; the fields as those of ``ModelState``."""
+
+    name: str
+    spec: RerankerSpec
+    folder: str | None
+    commit: str | None
+    problem: str | None
+    missing: bool
+
+    @property
+    def told(self) -> str:
+        return f"rerankers.{self.name}: {self.problem}"
+
+    @property
+    def is_pinned(self) -> bool:
+        return is_pinned(self.spec) and (self.spec.is_hub_id or self.problem is None)
+
+    @property
+    def fetch(self) -> str | None:
+        return fetch(self.spec) if self.spec.is_hub_id else None
+
+    def to_json(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in ("is_pinned", "folder", "commit", "fetch", "problem", "missing")}
+        return {"name": self.name, "kind": "reranker"} | self.spec.model_dump(mode="json") | found
+
+
+def reranker_states(spec: CollectionSpec) -> list[RerankerState]:
+    """One state per reranker that is a model, in the specification's order; reads and loads as ``model_states`` does."""
+    return [_reranker_state(name, one) for name, one in spec.rerankers.items() if one.base != LEXICAL]
+
+
+def _reranker_state(name: str, spec: RerankerSpec) -> RerankerState:
+    folder = commit = problem = None
+    missing = False
+    try:
+        _, folder, commit = find_base(spec)
+        load_reranker(spec)
+    except (TendrilError, OSError, ImportError) as error:
+        problem, missing = str(error), isinstance(error, BaseMissing)
+    return RerankerState(name, spec, str(folder) if folder and folder.is_dir() else None, commit, problem, missing)
 
 
 def model_states(spec: CollectionSpec) -> list[ModelState]:

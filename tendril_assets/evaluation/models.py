@@ -36,6 +36,9 @@ class NamedBase(Protocol):
     @property
     def revision(self) -> str | None: ...
 
+    @property
+    def is_hub_id(self) -> bool: ...
+
 
 class Base(NamedTuple):
     """A base model on this machine. ``commit`` is that of a snapshot in the hub's cache."""
@@ -137,7 +140,7 @@ def _hub_name(spec: ModelSpec) -> str | None:
     return f"{spec.base}@unpinned-{find_base(spec).commit}"
 
 
-def is_pinned(spec: ModelSpec) -> bool:
+def is_pinned(spec: NamedBase) -> bool:
     """Whether the base is known by content or by a commit in full, so that what it gave may be used again later."""
     return is_commit(spec.revision) or not spec.is_hub_id
 

@@ -7,7 +7,9 @@ tf / (tf + C l), each weighted n / (n + 1): between 0, nothing shared, and 1. Th
 a fixed pivot; there is no document frequency, for a score must depend on its pair alone.
 
 Lengths of runs and C were chosen on the 150 checked pairs of a Russian collection of legal acts: nDCG@10 over its 76
-answered questions 0.798, beside BM25's 0.718, and 0.783 with a Russian stemmer. So there the figure is a best case.
+answered questions 0.798, beside BM25's 0.718, and 0.783 with a Russian stemmer. So there the figure is a best case, and of
+passages without the heading line that a corpus gives them: with it BM25 has 0.793 and 0.834, and the first 50 of the latter
+reordered 0.804. Words of headings stand in many passages; BM25 knows that from their document frequency, a pair does not.
 """
 
 import functools

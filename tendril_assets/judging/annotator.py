@@ -4,6 +4,8 @@ The document is made of the guideline file alone. It holds what the judge is sen
 by one text. Everything around that text is labels, never an instruction.
 """
 
+import hashlib
+import json
 import re
 from typing import Literal, get_args
 
@@ -16,6 +18,8 @@ from tendril_assets.judging.prompts import Guideline, render
 Format = Literal["text", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 TEXT_COLUMNS = ("query_text", "passage_text")
+# Of which wording of the guideline the answers are, where a file says so.
+WORDING = "guideline"
 # A sheet opened in a spreadsheet: a cell that begins like this would be taken for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -41,6 +45,13 @@ def annotator_document(guideline: Guideline, form: Format = "text") -> str:
     for title, text in parts:
         lines += ["", f"--- {title} ---", "", text]
     return "\n".join(lines) + "\n"
+
+
+def wording(guideline: Guideline) -> str:
+    """16 hex digits over what an annotator works by: the messages and the answers they may give. The rule, which they never
+    see, and the version are no part of it: answers to one wording may be graded anew by another rule."""
+    shown = [*render(guideline, "{query}", "{passage}"), guideline.answer.name, guideline.answer.lines()]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def rule_table(guideline: Guideline) -> list[str]:

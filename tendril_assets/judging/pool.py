@@ -1,12 +1,12 @@
 """The pool: which passages the queries without a gold of their own are judged on.
 
 Pooling after K. Sparck Jones and C. J. van Rijsbergen (1975), as TREC does it: the union of several systems' rankings, each
-to a stated depth. What is judged must not tell where it came from, so the passages of a query are shown in an order that
-is drawn by name: it says nothing of ranks or systems, and a passage that joins later moves none of the others.
+to a stated depth, which is where a round robin over them ends. No system has the right of way, for all of it is judged.
+What is judged must not tell where it came from, so the passages of a query are shown in an order that is drawn by name: it
+says nothing of ranks or systems, and a passage that joins later moves none of the others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from itertools import zip_longest
+from collections.abc import Mapping, Sequence, Set
 
 import polars as pl
 
@@ -14,20 +14,6 @@ from tendril_assets.corpus.identifiers import keyed_orders
 from tendril_assets.tables import TABLES
 
 PAIR = ["query_id", "passage_id"]
-
-
-def round_robin(rankings: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Each passage once: the first of every ranking in turn, then the second of every ranking, and so on.
-
-    Of two rankings of equal length the one named first has the right of way. Cut anywhere, what was given so far takes
-    the same number of ranks from each of them, give or take one.
-    """
-    seen: set[str] = set()
-    for level in zip_longest(*rankings):
-        for passage in level:
-            if passage is not None and passage not in seen:
-                seen.add(passage)
-                yield passage
 
 
 def pooled_queries(queries: pl.DataFrame, attachments: pl.DataFrame, manual: pl.DataFrame) -> pl.DataFrame:

@@ -90,17 +90,24 @@ def empty_splits(splits: pl.DataFrame, spec: SplitSpec) -> list[str]:
 
 
 def kinds_in_training(splits: pl.DataFrame, groups: pl.DataFrame, kinds: pl.DataFrame, spec: SplitSpec) -> list[str]:
-    """Groups of a held-out kind that are trained on or validated by, each with kind and split, sorted.
+    """Groups of a held-out kind that are trained on or validated by, each with kind and split, sorted; after them the kinds
+    that no group is of: a kind that is written otherwise than the groups' own holds nothing out.
 
     Args:
         splits: a ``splits`` frame.
         groups: ``project``, ``group_id``.
         kinds: ``project``, ``kind`` of every group.
     """
-    held_out = kinds.filter(pl.col("kind").is_in(list(spec.held_out_kinds))).select("project", "kind").unique()
-    placed = splits.join(groups.select("project", "group_id"), on="group_id").join(held_out, on="project")
+    of_corpus = kinds.select("project", "kind").unique().join(groups, on="project")
+    held_out = of_corpus.filter(pl.col("kind").is_in(list(spec.held_out_kinds)))
+    placed = splits.join(held_out.select("project", "group_id", "kind"), on="group_id")
     wrong = placed.filter(pl.col("split").is_in([TRAIN, VALIDATION])).sort("project", "split")
-    return [f"{p}: {kind} in {split}" for p, kind, split in wrong.select("project", "kind", "split").iter_rows()]
+    there = sorted(set(of_corpus["kind"].drop_nulls()))
+    absent = [kind for kind in spec.held_out_kinds if kind not in there]
+    return [
+        *(f"{p}: {kind} in {split}" for p, kind, split in wrong.select("project", "kind", "split").iter_rows()),
+        *(f"nothing is of kind {kind} (there are: {', '.join(there) or 'none'})" for kind in absent),
+    ]
 
 
 def live_outside(attached: pl.DataFrame, splits: pl.DataFrame, spec: SplitSpec) -> list[str]:

@@ -11,6 +11,9 @@ import polars as pl
 
 _SPACE = re.compile(r"\s+")
 _PROBE = 24
+NO_NEIGHBOURS = pl.DataFrame(
+    schema={"query_id": pl.String, "passage_id": pl.String, "gold_id": pl.String, "share": pl.Float64}
+)
 
 
 def shared_characters(first: str, second: str) -> int:

@@ -5,7 +5,8 @@ The order, strongest first:
 - ``clauses``: the question names the clause that begins in the passage. Evidence from outside: no system found it.
 - ``generated``: the question was written from the passage.
 - ``judge``: a judge that was accepted graded the pair, blind to where it came from. Only pairs of the pool are asked about.
-- ``published``: nothing above speaks of the pair, and it was published before: it stays, with its grade.
+- ``published``: nothing above speaks of the pair, and it was published before: it stays, with its grade. Where the rule
+  below gives the same grade, that is its route.
 - ``neighbour``: the passage holds a stated share of a gold one's text. A rule of thumb, so every judgment of the pair itself
   goes before it. Gold is ``clauses`` and ``generated`` alone: a neighbour of what a judge liked proves nothing.
 """
@@ -56,9 +57,14 @@ def by_judge(judgments: pl.DataFrame) -> pl.DataFrame:
     return _graded(kept, pl.col("grade"), JUDGE, pl.format("request {}", "request_key"))
 
 
-def by_publication(standing: pl.DataFrame) -> pl.DataFrame:
-    """Published pairs that can stay, from what ``qrels.published.standing`` gives."""
-    kept = standing.filter(pl.col("lost").is_null())
+def by_publication(standing: pl.DataFrame, beside: pl.DataFrame) -> pl.DataFrame:
+    """Published pairs that can stay, from what ``qrels.published.standing`` gives.
+
+    ``beside``: what ``by_neighbours`` gave. Where that rule still gives the published grade, it is what the grade stands on:
+    else the first publication would turn every neighbour into a pair whose origin nobody knows.
+    """
+    same = beside.select(*PAIR, "score")
+    kept = standing.filter(pl.col("lost").is_null()).join(same, on=[*PAIR, "score"], how="anti")
     return _graded(kept, pl.col("score"), PUBLISHED, pl.format("version {}", "version"))
 
 

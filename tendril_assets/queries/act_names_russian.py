@@ -29,9 +29,9 @@ _PATTERNS = {name: re.compile(pattern, _I) for name, pattern in _KINDS.items()}
 KIND = "|".join(f"(?:{pattern})" for pattern in _KINDS.values())
 
 _DASH = "\\-\u2010\u2011\u2012\u2013\u2014\u2212"
-_MONTHS = ("январ", "феврал", "март", "апрел", "ма[йя]", "июн", "июл", "август", "сентябр", "октябр", "ноябр", "декабр")
-_DAY = rf"\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)(?!\d)|\d{{1,2}}\s+(?:{'|'.join(_MONTHS)})[а-я]{{0,2}}\s+\d{{4}}"
-_WRITTEN_DAY = re.compile(rf"(?P<day>\d{{1,2}})\s+(?P<month>{'|'.join(_MONTHS)})[а-я]{{0,2}}\s+(?P<year>\d{{4}})", _I)
+MONTHS = ("январ", "феврал", "март", "апрел", "ма[йя]", "июн", "июл", "август", "сентябр", "октябр", "ноябр", "декабр")
+_DAY = rf"\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)(?!\d)|\d{{1,2}}\s+(?:{'|'.join(MONTHS)})[а-я]{{0,2}}\s+\d{{4}}"
+_WRITTEN_DAY = re.compile(rf"(?P<day>\d{{1,2}})\s+(?P<month>{'|'.join(MONTHS)})[а-я]{{0,2}}\s+(?P<year>\d{{4}})", _I)
 _QUOTED = r"(?:«[^»]{0,300}»|\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”])"
 _ISSUER = (
     r"(?:Банка\s+России|ЦБ(?:\s*РФ)?(?!\w)|БР(?!\w)|Центральн\w+\s+банк\w*|Правительства|Мин\w+|Президента"
@@ -80,7 +80,7 @@ def find_acts(text: str) -> list[NamedAct]:
 def _date(written: str) -> dt.date | None:
     """The day, or None where there is no such day."""
     if words := _WRITTEN_DAY.fullmatch(written):
-        stems = enumerate(_MONTHS, 1)
+        stems = enumerate(MONTHS, 1)
         month = next(place for place, stem in stems if re.match(stem, words["month"], _I))
         day, year = int(words["day"]), int(words["year"])
     else:

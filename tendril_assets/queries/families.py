@@ -14,7 +14,7 @@ _TOLD: Mapping[str, re.Pattern[str]] = {
     "mistral": re.compile(r"mistral|mixtral|ministral|magistral|codestral|(?<![a-z])nemo(?![a-z])|zephyr"),
     "llama": re.compile(r"llama|vicuna|alpaca"),
     "gemma": re.compile(r"gemma|gemini"),
-    "gpt": re.compile(r"gpt-?[345o]|gpt-oss|chatgpt|(?<![a-z0-9])o[134](?![a-z0-9])"),
+    "gpt": re.compile(r"(?<![a-z])(?:chatgpt|gpt-?[345o])|(?<![a-z0-9])o[134](?![a-z0-9])"),
     "claude": re.compile(r"claude"),
     "deepseek": re.compile(r"deepseek"),
     "phi": re.compile(r"(?<![a-z])phi-?[1-9]"),

@@ -132,7 +132,7 @@ def read_questions(
         if row["request_key"] not in replies:
             return Question(row, Reply(OPEN))
         status, reason, content = replies[row["request_key"]]
-        reply = read_question(content, reason, status, prompt.declined, language.label)
+        reply = read_question(content, reason, status, prompt.declined, language)
         known = question_id(row["passage_id"], reply.text) if reply.text else None
         return Question(row, reply, known, published=known in published)
 

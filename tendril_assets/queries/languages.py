@@ -10,19 +10,25 @@ from tendril_assets.queries import questions_russian
 
 @dataclass(frozen=True)
 class LanguageRules:
-    """``label``: what a model may write before a question.
+    """``label``: what a model may write before a question. ``asks``: what a text without a question mark asks by.
 
     ``foreign``: the share of foreign letters among a text's letters and the words that tell it is not in the language, or
     None. ``points_at_passage``: the words by which a question refers to the passage itself, or None.
     """
 
     label: re.Pattern[str] = field(repr=False)
+    asks: re.Pattern[str] = field(repr=False)
     foreign: Callable[[str], tuple[float, str] | None]
     points_at_passage: Callable[[str], str | None]
 
 
 LANGUAGES: Mapping[str, LanguageRules] = {
-    "ru": LanguageRules(questions_russian.LABEL, questions_russian.not_russian, questions_russian.points_at_passage),
+    "ru": LanguageRules(
+        questions_russian.LABEL,
+        questions_russian.ASKS,
+        questions_russian.not_russian,
+        questions_russian.points_at_passage,
+    ),
 }
 
 

@@ -13,8 +13,9 @@ from tendril_assets.tables import TABLES
 
 
 def known_acts(acts: pl.DataFrame, grammar: Grammar) -> list[KnownAct]:
-    """Acts of the corpus from project, group_id, number, date, kind."""
-    rows = acts.select("project", "group_id", "number", "date", "kind").sort("project").iter_rows()
+    """Acts of the corpus from project, group_id, number, date, kind; a group without a number can be named by nobody."""
+    numbered = acts.drop_nulls("number").sort("project")
+    rows = numbered.select("project", "group_id", "number", "date", "kind").iter_rows()
     return [KnownAct(*row[:4], grammar.kind_of(row[4] or "")) for row in rows]
 
 

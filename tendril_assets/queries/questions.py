@@ -16,15 +16,17 @@ from typing import NamedTuple
 import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_orders, nfc
+from tendril_assets.errors import SettingsError
 from tendril_assets.judging.answer_form import OK, PARSE_ERROR
 from tendril_assets.judging.parse import parse_finish, without_thinking
 from tendril_assets.judging.prompts import Message, Template, read_prompt
 from tendril_assets.judging.request import RequestFactory
 from tendril_assets.queries.generation import PROMPTS
-from tendril_assets.spec import LLMSpec
+from tendril_assets.queries.languages import LanguageRules
 from tendril_assets.spec_registers import GeneratedSet, GenerationSpec
 
 DECLINED, SEVERAL, TOO_LONG, EMPTY = "declined", "several", "too_long", "empty"
+NO_QUESTION = "no_question"
 # A search query of more words is an essay; the longest the prompts ask for is 40.
 MAX_WORDS = 60
 PREFIX = "q-"
@@ -34,6 +36,7 @@ _FENCE = re.compile(r"\A(```|~~~)\w*[ \t]*\n(.*?)\n?\1\Z", re.DOTALL)
 # A list mark; not the number of a clause, which goes on in digits.
 _MARK = re.compile(r"(?:[-*•–—]|\(?[0-9]{1,2}[.)])\s+")
 _ASKS = re.compile(r"\?(?=\s|$)")
+_MARKUP = ("{", "[", "<")
 REQUESTED = {
     "request_key": pl.String(),
     "question_set": pl.String(),
@@ -115,7 +118,7 @@ def draw_passages(
 
 def question_requests(drawn: pl.DataFrame, generation: GenerationSpec, prompt: QuestionPrompt) -> pl.DataFrame:
     """One row per drawn passage, in the order of ``drawn`` (``draw_passages``), with the columns of ``REQUESTED``."""
-    makers = {name: RequestFactory(part.llm) for name, part in generation.sets.items()}
+    makers = _makers(generation)
     keys = [makers[name].key(prompt.messages(text)) for name, text in drawn.select("question_set", "text").iter_rows()]
 
     def of_set(value: Callable[[GeneratedSet], str]) -> pl.Expr:
@@ -133,39 +136,42 @@ def question_requests(drawn: pl.DataFrame, generation: GenerationSpec, prompt: Q
 
 
 def factory_of(generation: GenerationSpec) -> Callable[[dict], RequestFactory]:
-    """What makes the request of a row: its set's model."""
-    makers: dict[str, RequestFactory] = {}
+    """What makes the request of a row: its set's model. It raises SettingsError for a set that ``generation`` lacks."""
+    makers = _makers(generation)
 
     def factory(row: dict) -> RequestFactory:
-        name = row["question_set"]
-        if name not in makers:
-            makers[name] = RequestFactory(_llm(generation, name))
+        if (name := row["question_set"]) not in makers:
+            raise SettingsError(
+                f"the requests hold set {name!r}, which the specification does not name (registers.generation.sets: "
+                f"{', '.join(makers)}): materialise generation_requests again; nothing was asked of this one"
+            )
         return makers[name]
 
     return factory
 
 
-def _llm(generation: GenerationSpec, name: str) -> LLMSpec:
-    return generation.sets[name].llm
+def _makers(generation: GenerationSpec) -> dict[str, RequestFactory]:
+    return {name: RequestFactory(part.llm) for name, part in generation.sets.items()}
 
 
 class Reply(NamedTuple):
-    """``text`` is None unless ``status`` is ``ok``, ``several`` or ``too_long``."""
+    """``text`` is None unless ``status`` is ``ok``, ``several``, ``too_long`` or ``no_question``."""
 
     status: str
     text: str | None = None
 
 
 def read_question(
-    content: str | None, finish_reason: str | None, call_status: str, declined: str, label: re.Pattern[str]
+    content: str | None, finish_reason: str | None, call_status: str, declined: str, language: LanguageRules
 ) -> Reply:
     """A reply as one question in one line.
 
-    Think blocks, one code fence, emphasis, a list mark, a label (``label``, as in ``Question: ...``) and outer quotes are
-    taken off, and a first line that only announces the question. Statuses: ``ok``; ``declined``, where it is the prompt's
-    word for that; ``several`` where more than one line is left, or more than one question mark ends a sentence;
-    ``too_long`` above ``MAX_WORDS`` words; ``empty``; ``parse_error`` for an unclosed think block; otherwise the failure of
-    the call. Never raises on any text.
+    Think blocks, one code fence, emphasis, a list mark, a label (as in ``Question: ...``) and outer quotes are taken off,
+    and a first line that only announces the question. Statuses: ``ok``; ``declined``, where it is the prompt's word for
+    that; ``several`` where more than one line is left, or more than one question mark ends a sentence; ``too_long`` above
+    ``MAX_WORDS`` words; ``no_question`` for markup and for a text that neither ends in a question mark nor asks by its
+    words (a refusal, an answer); ``empty``; ``parse_error`` for an unclosed think block; otherwise the failure of the call.
+    Never raises on any text.
     """
     failure = parse_finish(content, finish_reason, call_status)
     if failure is not None:
@@ -177,14 +183,17 @@ def read_question(
     lines = [line for raw in (fenced[2] if fenced else answer).splitlines() if (line := _line(raw))]
     if len(lines) > 1 and lines[0].strip("*_ ").endswith(":"):
         lines = lines[1:]
-    text = _bare(" ".join(lines), label)
+    text = _bare(" ".join(lines), language.label)
     if not text:
         return Reply(EMPTY)
     if len(lines) > 1 or len(_ASKS.findall(text)) > 1:
         return Reply(SEVERAL, text)
     if text.strip(".!? ").casefold() == nfc(declined).casefold():
         return Reply(DECLINED)
-    return Reply(OK if len(text.split()) <= MAX_WORDS else TOO_LONG, text)
+    if len(text.split()) > MAX_WORDS:
+        return Reply(TOO_LONG, text)
+    asks = _ASKS.search(text) or language.asks.search(text)
+    return Reply(OK if asks and not text.startswith(_MARKUP) else NO_QUESTION, text)
 
 
 def _bare(line: str, label: re.Pattern[str]) -> str:

@@ -13,6 +13,15 @@ LABEL = re.compile(
     r"(?:поисковый )?(?:вопрос|запрос|question|query)(?: ?№? ?[0-9]{1,2})? ?[:.—–-] *(?=\S)", re.IGNORECASE
 )
 
+# Without a question mark: an interrogative or a request among the first words, or right after what the question is about.
+# Further on the same words join clauses: a statement or a refusal has them too.
+ASKS = re.compile(
+    r"(?:\A(?:[\w-]+ ){0,2}|[:—–] ?(?:[\w-]+ )?)"
+    r"(?:как(?:ой|ая|ое|ие|ого|ому|ую|им|ом|их|ими|ов[аоы]?)?|что|чего|чему|чем|чей|чь[яюеёи]\w*|кто|кого|кому|кем|ком|где|куда|"
+    r"откуда|когда|сколько|скольк\w+|почему|зачем|насколько|котор\w+|ли|объясните|разъясните|поясните|подскажите|расскажите|"
+    r"назовите|укажите|перечислите|опишите|уточните)\b",
+    re.IGNORECASE,
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 # What a Latin abbreviation may end in when it is inflected: IBANа, SWIFTом.
 _ENDING = re.compile(r"[a-z]+[а-я]{1,3}", re.IGNORECASE)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tendril_assets.corpus.clause_numbers import clause_number
-from tendril_assets.queries.act_names_russian import KIND, find_acts, kind_of
+from tendril_assets.queries.act_names_russian import KIND, MONTHS, find_acts, kind_of
 from tendril_assets.queries.references import Binding, NamedAct, NamedClause, References
 
 __all__ = ["appendix_of", "heading_clauses", "kind_of", "references"]
@@ -53,6 +53,7 @@ _COUNTED = re.compile(
     r"|минут\w*|раза?|балл\w*|базисн\w+|п\.\s?п\.?(?!\s?\d))(?!\w)",
     _I,
 )
+_MONTH = re.compile(rf"\s+(?:{'|'.join(MONTHS)})[а-я]{{0,2}}(?!\w)", _I)
 _QUOTED = r"(?:\s*(?:«[^»]{0,300}»|\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”]))?"
 _LARGER = re.compile(
     r"\s*,?\s+(?:(?P<law>стат\w+|ст\.|част(?:и|ью|ь|ей|ям)|ч\.)|(?P<appendix>приложени\w+|прил\.)"
@@ -209,13 +210,13 @@ def _groups(text: str) -> Iterator[_Group]:
 def _numbers(text: str, start: int) -> Iterator[_Number]:
     """Numbers of a list that begins at ``start``, the members of ranges among them."""
     first = _NUMBER.match(text, start)
-    if not first or _MONEY.match(text, first.end()) or _DAY_LIKE.match(text, start):
+    if not first or _MONEY.match(text, first.end()) or _is_day(text, first):
         return
     last = _inserted(text, _Number(first["number"], first.start(), first.end()))
     yield last
     while separator := _SEPARATOR.match(text, last.end):
         found = _NUMBER.match(text, separator.end())
-        if not found or _is_amount(text, found) or _DAY_LIKE.match(text, found.start()):
+        if not found or _is_amount(text, found) or _is_day(text, found):
             return
         number = _inserted(text, _Number(found["number"], found.start(), found.end()))
         if separator["until"] and not _FROM.search(text, max(0, start - 5), start):
@@ -227,6 +228,11 @@ def _numbers(text: str, start: int) -> Iterator[_Number]:
             yield from _between(last, number)
         last = number
         yield last
+
+
+def _is_day(text: str, number: re.Match[str]) -> bool:
+    """Whether the number begins a day, written in digits or with the month in words."""
+    return bool(_DAY_LIKE.match(text, number.start()) or _MONTH.match(text, number.end()))
 
 
 def _is_amount(text: str, number: re.Match[str]) -> bool:

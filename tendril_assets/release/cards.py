@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tendril_assets.release import register_card
+from tendril_assets.release import register_card, register_grades
 from tendril_assets.release.card_creation import creation
 from tendril_assets.release.citations import bibtex
 from tendril_assets.release.figures import Figures, assert_sums
-from tendril_assets.release.front_matter import front_matter
+from tendril_assets.release.front_matter import BY_A_JUDGE, front_matter
 from tendril_assets.release.huggingface import Config, require_rows
 from tendril_assets.release.label_quality import label_quality
+from tendril_assets.release.register_results import MeasuredRows, results
 from tendril_assets.release.removal_notice import removal_notice
 from tendril_assets.release.withdrawn import Withdrawal
 from tendril_assets.release.wording import (
@@ -22,10 +23,15 @@ from tendril_assets.release.wording import (
     share,
 )
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
 
 SANDBOX_NOTE = (
     "> **Sandbox release.** Its identifiers were made with a public secret and protect nothing. "
     "It must not be published."
+)
+# Of a collection whose identifiers no secret is in.
+NAMED_SANDBOX_NOTE = (
+    "> **Sandbox release.** It was made of sample data or with a public key, and must not be published."
 )
 
 
@@ -40,6 +46,9 @@ class CardInputs(NamedTuple):
     sizes: dict[str, dict[str, int]]
     sandbox: bool
     withdrawn: Sequence[Withdrawal] = ()
+    # Of a collection whose queries are of registers: table calibration_systems, and what systems measure on these rows.
+    systems: pl.DataFrame = TABLES["calibration_systems"].empty()
+    measured: MeasuredRows = MeasuredRows()
 
 
 def dataset_card(inputs: CardInputs) -> str:
@@ -54,26 +63,29 @@ def dataset_card(inputs: CardInputs) -> str:
     spec = inputs.spec
     sections = _of_registers(inputs, counts) if spec.registers else _of_catalogs(inputs, counts)
     body = "\n\n".join(s for s in sections if s)
-    return front_matter(spec, inputs.configs, inputs.sizes, sandbox=inputs.sandbox) + "\n" + body + "\n"
+    made = register_grades.provenance(inputs.figures) if spec.registers else BY_A_JUDGE
+    head = front_matter(spec, inputs.configs, inputs.sizes, sandbox=inputs.sandbox, provenance=made)
+    return head + "\n" + body + "\n"
 
 
 def _of_registers(inputs: CardInputs, counts: dict) -> list[str]:
     spec, figures = inputs.spec, inputs.figures
     return [
         f"# {spec.release.title}",
-        SANDBOX_NOTE if inputs.sandbox else "",
+        _sandbox_note(inputs),
         _register_opening(spec, counts),
         "## Dataset structure",
         register_card.structure(spec, figures),
-        register_card.usage(spec),
+        register_card.usage(spec, figures),
         "## Documents and splits",
         register_card.sources(spec, figures, counts),
         "## Queries and grades",
-        register_card.registers(spec, figures),
+        register_grades.registers(spec, figures),
         "## Judge acceptance",
-        register_card.acceptance(spec, inputs.choice),
+        register_grades.acceptance(spec, inputs.agreement, inputs.choice, inputs.systems),
+        *(["## Results", results(spec, inputs.measured)] if spec.evaluation.test == "held_out" else []),
         "## Limitations",
-        register_card.limitations(spec, figures, counts),
+        register_card.limitations(spec, figures),
         "## Access and versions",
         _access(spec),
         "## Removals",
@@ -82,6 +94,12 @@ def _of_registers(inputs: CardInputs, counts: dict) -> list[str]:
         _licence(spec),
         *(["## Citation", f"```bibtex\n{bibtex(spec)}\n```"] if spec.release.citation else []),
     ]
+
+
+def _sandbox_note(inputs: CardInputs) -> str:
+    if not inputs.sandbox:
+        return ""
+    return NAMED_SANDBOX_NOTE if inputs.spec.identifiers.policy == "named" else SANDBOX_NOTE
 
 
 def _register_opening(spec: CollectionSpec, counts: dict) -> str:
@@ -99,7 +117,7 @@ def _of_catalogs(inputs: CardInputs, counts: dict) -> list[str]:
     spec = inputs.spec
     return [
         f"# {spec.release.title}",
-        SANDBOX_NOTE if inputs.sandbox else "",
+        _sandbox_note(inputs),
         _opening(spec, counts),
         "## Dataset structure",
         _structure(inputs, counts),

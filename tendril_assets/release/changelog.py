@@ -8,8 +8,9 @@ import polars as pl
 
 from tendril_assets.errors import ExportInvariantError
 from tendril_assets.release.folders import version_folders, version_key
-from tendril_assets.release.huggingface import Rows, read_rows
-from tendril_assets.release.withdrawn import Withdrawal
+from tendril_assets.release.huggingface import PART_COLUMN, Rows, read_rows
+from tendril_assets.release.manifest import read_manifest
+from tendril_assets.release.withdrawn import WITHDRAWN, Withdrawal, is_withdrawn
 from tendril_assets.release.wording import plural
 
 CHANGELOG = "CHANGELOG.md"
@@ -39,12 +40,14 @@ def changelog(version: str, rows: Rows, earlier: Path | None, withdrawn: Sequenc
         )
         return f"{_HEAD}\n{_VERSION}{version}\n\n- First release: {sizes}.\n"
     before = read_rows(earlier)
+    parted = [PART_COLUMN] if all(PART_COLUMN in one.qrels.columns for one in (rows, before)) else []
     told = {one.version: one for one in withdrawn}
     passages, judgments = _taken(told.get(earlier.name))
+    queries = _queries_taken(earlier, before) if earlier.name in told else 0
     lines = [
         f"- Passages: {_changes(rows.corpus, before.corpus, ['id'], ['text'], passages)}.",
-        f"- Queries: {_changes(rows.queries, before.queries, ['id'], ['text'])}.",
-        f"- Judgments: {_changes(rows.qrels, before.qrels, ['query-id', 'corpus-id'], ['score'], judgments)}.",
+        f"- Queries: {_changes(rows.queries, before.queries, ['id'], ['text'], queries)}.",
+        f"- Judgments: {_changes(rows.qrels, before.qrels, ['query-id', 'corpus-id'], ['score', *parted], judgments)}.",
     ]
     former = noted(history(earlier).removeprefix(_HEAD), told.values())
     return f"{_HEAD}\n{_VERSION}{version}\n\nSince {earlier.name}:\n\n" + "\n".join(lines) + f"\n{former}"
@@ -84,6 +87,12 @@ def _note(one: Withdrawal) -> str:
 
 def _taken(one: Withdrawal | None) -> tuple[int, int]:
     return (len(one.passages), one.judgments) if one else (0, 0)
+
+
+def _queries_taken(earlier: Path, before: Rows) -> int:
+    """Queries that a withdrawn version was published with and lacks since: those written from removed passages."""
+    manifest = read_manifest(earlier)
+    return manifest[WITHDRAWN]["published"]["rows"]["queries"] - before.queries.height if is_withdrawn(manifest) else 0
 
 
 def _changes(now: pl.DataFrame, before: pl.DataFrame, key: list[str], values: list[str], taken: int = 0) -> str:

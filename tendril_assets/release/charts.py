@@ -10,6 +10,7 @@ from tendril_assets.release.svg import (
     LINE,
     Canvas,
     Scale,
+    folded_lines,
     nice_bounds,
     shortened,
     text_width,
@@ -277,8 +278,10 @@ def _heading(canvas: Canvas, text: str, y: float) -> float:
     if not text:
         return y
     y += 8 if y > 10 else 0
-    canvas.text(_LEFT, y + 13, text, "t head")
-    return y + LINE + 4
+    lines_of_text = folded_lines(text, canvas.width - _LEFT - _RIGHT)
+    for place, line in enumerate(lines_of_text):
+        canvas.text(_LEFT, y + 13 + place * LINE, line, "t head")
+    return y + len(lines_of_text) * LINE + 4
 
 
 def _axis(canvas: Canvas, x: float, top: float, bottom: float) -> None:

@@ -34,6 +34,8 @@ REGISTER_FIGURES = (
     "act_kinds",
     "registers",
     "grade_routes",
+    "annotated_by",
+    "query_origins",
     "question_fates",
     "live_routes",
 )
@@ -52,6 +54,9 @@ REPORT_TABLES = (
     "catalog_comparisons",
     "removal_effects",
 )
+# What the report of a collection of several registers shows besides, and of one that tests on what it holds out of itself.
+REGISTER_REPORT_FIGURES = (*REGISTER_FIGURES, "pool_sizes")
+HELD_OUT_REPORT_TABLES = ("register_scores", "register_comparisons", "stage_acceptance")
 # Views of ``sql/views`` that the report shows.
 REPORT_VIEWS = ("group_differences", "positives_by_catalog_and_level", "cost_by_day", "worst_queries")
 
@@ -61,6 +66,16 @@ Figures = Mapping[str, pl.DataFrame]
 def card_figures(spec: CollectionSpec) -> tuple[str, ...]:
     """The figures that the collection's card is written from."""
     return (*CARD_FIGURES, *(REGISTER_FIGURES if spec.registers else ()))
+
+
+def report_figures(spec: CollectionSpec) -> tuple[str, ...]:
+    """The figures that the collection's report is written from."""
+    return (*REPORT_FIGURES, *(REGISTER_REPORT_FIGURES if spec.registers else ()))
+
+
+def report_tables(spec: CollectionSpec) -> tuple[str, ...]:
+    """The tables that the collection's report is written from."""
+    return (*REPORT_TABLES, *(HELD_OUT_REPORT_TABLES if spec.evaluation.test == "held_out" else ()))
 
 
 def figure_query(name: str, spec: CollectionSpec) -> str:
@@ -87,8 +102,8 @@ def sum_checks(figures: Figures) -> list[SumCheck]:
 
     Levels and grades sum to the judgments, catalogs to queries and judgments, fates to the raw passages, states to the
     sampled groups, statuses to the candidates and to the requests, and accepted verdicts to the judgments. Where queries
-    are of registers: kinds of documents to groups and passages, registers and routes to queries and judgments; of the
-    judgments only those of the judge are accepted verdicts.
+    are of registers: kinds of documents to groups and passages, registers, origins and routes to queries and judgments; of
+    the judgments only those of the judge are accepted verdicts.
     """
     counts = figures["counts"].row(0, named=True)
     of_registers = _register_checks(figures, counts) if "registers" in figures else None
@@ -129,20 +144,52 @@ def _verdict_checks(ok: pl.DataFrame, counts: Mapping[str, int]) -> list[SumChec
 
 def _register_checks(figures: Figures, counts: Mapping[str, int]) -> list[SumCheck]:
     registers, kinds, routes = (figures[name] for name in ("registers", "act_kinds", "grade_routes"))
-    return [
+    origins = figures["query_origins"].row(0, named=True)
+    live, annotated = figures["live_routes"], figures["annotated_by"]
+    asked = dict(live.group_by("route").agg(pl.col("questions").sum()).iter_rows())
+    by_judge = routes.filter(pl.col("route") == "judge")
+    checks = [
         SumCheck("groups over splits and kinds", _sum(kinds, "groups"), counts["groups"]),
         SumCheck("passages over splits and kinds", _sum(kinds, "passages"), counts["passages"]),
         SumCheck("queries over registers", _sum(registers, "queries"), counts["queries"]),
+        SumCheck("queries over origins", sum(origins[o] for o in ("live", "manual", "generated")), counts["queries"]),
         SumCheck("annotated queries over registers", _sum(registers, "annotated"), counts["judged_queries"]),
         SumCheck("judgments over registers", _sum(registers, "judgments"), counts["judgments"]),
+        SumCheck(
+            "relevant judgments over registers",
+            _sum(registers, "relevant"),
+            _sum(routes.filter(pl.col("score") >= 1), "judgments"),
+        ),
         SumCheck("judgments over routes", _sum(routes, "judgments"), counts["judgments"]),
         SumCheck("judgments without a route", _sum(routes.filter(pl.col("route") == "-"), "judgments"), 0),
+        SumCheck("judgments by the judge", _sum(by_judge, "judgments"), _sum(figures["verdicts"], "by_judge")),
+        SumCheck("live questions over routes", _sum(live, "questions"), origins["live_landed"]),
         SumCheck(
-            "queries by a language model",
-            _sum(registers, "generated"),
-            _sum(figures["question_fates"].filter(pl.col("status") == "accepted"), "questions"),
+            "live queries over routes", asked.get("clauses", 0) + asked.get("pool", 0) if asked else 0, origins["live"]
+        ),
+        SumCheck(
+            "queries of the pool beyond those routed there",
+            max(0, origins["pooled"] - asked.get("pool", 0) - origins["manual"]),
+            0,
+        ),
+        SumCheck(
+            "queries annotated by clauses beyond those routed there",
+            max(0, _sum(annotated.filter(pl.col("route") == "clauses"), "queries") - asked.get("clauses", 0)),
+            0,
         ),
     ]
+    accepted = figures["question_fates"].filter(pl.col("status") == "accepted")
+    for level in sorted({*registers["level"], *annotated["level"], *accepted["level"]}):
+        own = registers.filter(level=level)
+        ways, questions = (
+            _sum(annotated.filter(level=level), "queries"),
+            _sum(accepted.filter(level=level), "questions"),
+        )
+        checks += [
+            SumCheck(f"annotated queries of {level} over routes", ways, _sum(own, "annotated")),
+            SumCheck(f"queries of {level} by a language model", questions, _sum(own, "generated")),
+        ]
+    return checks
 
 
 def assert_sums(figures: Figures) -> None:

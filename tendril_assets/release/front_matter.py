@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -33,8 +33,25 @@ def gating_text(spec: CollectionSpec) -> str:
     return _filled("gating.md", spec).strip()
 
 
+class Provenance(NamedTuple):
+    """Where judgments and texts come from, in the hub's words; ``is_judged``: whether a judge's labels are among them."""
+
+    annotations: tuple[str, ...] = ("machine-generated",)
+    texts: tuple[str, ...] = ("found",)
+    is_judged: bool = True
+
+
+# Of a collection whose every judgment is a judge's.
+BY_A_JUDGE = Provenance()
+
+
 def front_matter(
-    spec: CollectionSpec, configs: list[Config], sizes: dict[str, dict[str, int]], *, sandbox: bool
+    spec: CollectionSpec,
+    configs: list[Config],
+    sizes: dict[str, dict[str, int]],
+    *,
+    sandbox: bool,
+    provenance: Provenance = BY_A_JUDGE,
 ) -> str:
     """YAML between two ``---`` lines.
 
@@ -43,13 +60,13 @@ def front_matter(
     card whatever version of a library wrote them.
     """
     rows = max(c.rows for c in configs)
-    tags = ["retrieval", "relevance-judgments", "llm-as-a-judge"]
+    tags = ["retrieval", "relevance-judgments", *(["llm-as-a-judge"] if provenance.is_judged else [])]
     body: dict[str, Any] = {
         "pretty_name": spec.release.title,
         "language": [spec.release.language],
         **_licence(spec),
-        "annotations_creators": ["machine-generated"],
-        "language_creators": ["found"],
+        "annotations_creators": list(provenance.annotations),
+        "language_creators": list(provenance.texts),
         "source_datasets": ["original"],
         "task_categories": ["text-retrieval"],
         "task_ids": ["document-retrieval"],

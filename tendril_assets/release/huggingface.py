@@ -63,13 +63,10 @@ def published_rows(
     ``parts``: query_id and part, one of ``PARTS``, of every query with a judgment; absent: one split.
     """
     if parts is not None:
-        qrels = qrels.join(parts.select("query_id", pl.col("part").alias(PART_COLUMN)), on="query_id", how="left")
-        if (
-            lost := qrels.filter(~pl.col(PART_COLUMN).is_in(PARTS).fill_null(False))["query_id"]
-            .unique()
-            .sort()
-            .to_list()
-        ):
+        named = parts.select("query_id", pl.col("part").alias(PART_COLUMN))
+        qrels = qrels.join(named, on="query_id", how="left", maintain_order="left")
+        outside = qrels.filter(~pl.col(PART_COLUMN).is_in(PARTS).fill_null(value=False))
+        if lost := outside["query_id"].unique().sort().to_list():
             raise ExportInvariantError(
                 f"{len(lost)} judged queries belong to none of {', '.join(PARTS)}: {', '.join(lost[:5])}. Materialise splits "
                 "and queries again"
@@ -156,17 +153,17 @@ def split_files(folder: Path, config: str) -> dict[str, list[Path]]:
     the glob of the card would take for new rows.
     """
     there = sorted((folder / config).glob("*-*"))
-    known = {SPLIT: 0, config: 1} if config != DEFAULT_CONFIG else dict(zip(PARTS, range(len(PARTS)), strict=True))
     found: dict[str, list[Path]] = {}
     for path in there:
         found.setdefault(path.name.partition("-")[0], []).append(path)
+    known = set(PARTS) if config == DEFAULT_CONFIG else {SPLIT} if SPLIT in found else {config}
     whole = all(split in known and [f.name for f in of] == shard_names(len(of), split) for split, of in found.items())
     if not found or not whole:
         raise ExportInvariantError(
-            f"{folder / config} should hold the shards {SPLIT}-00000-of-N.parquet of one writing, it has "
+            f"{folder / config} should hold the shards {' or '.join(sorted(known))}-00000-of-N.parquet of one writing, it has "
             f"{[f.name for f in there]}: take the folder away and materialise the release again"
         )
-    return {split: found[split] for split in sorted(found, key=known.__getitem__)}
+    return {split: found[split] for split in PARTS if split in found} if config == DEFAULT_CONFIG else found
 
 
 def shard_files(folder: Path, config: str) -> list[Path]:

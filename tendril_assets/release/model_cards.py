@@ -135,10 +135,13 @@ def _validation(known: CardModel, inputs: ModelInputs) -> str:
     change = f"went from {figure(row['base_value'])} (base) to {figure(row['best_value'])}"
     if row["best_step"] == 0:
         change = f"is {figure(row['best_value'])}, as of the base"
-    return (
-        f"On the held-out validation {group}s ({held_out}), balanced {named(BALANCED.removeprefix('balanced_'))} (the mean "
-        f"over {listed([named(s).lower() for s in inputs.spec.trained_subsets])}, each a macro mean over {group}s) {change}."
+    measure, levels = named(BALANCED.removeprefix("balanced_")), [named(s).lower() for s in inputs.spec.trained_subsets]
+    figure_of = (
+        f"balanced {measure} (the mean over {listed(levels)}, each a macro mean over {group}s)"
+        if len(levels) > 1
+        else f"{measure} (a macro mean over {group}s)"
     )
+    return f"On the held-out validation {group}s ({held_out}), {figure_of} {change}."
 
 
 def _limitations(known: CardModel, inputs: ModelInputs) -> str:
@@ -146,11 +149,12 @@ def _limitations(known: CardModel, inputs: ModelInputs) -> str:
     scope = (
         f"of its own {spec.group} only"
         if spec.evaluation.scope == "group"
-        else "of the whole test collection, and no more"
+        else f"of the whole {'corpus' if inputs.holds_tests else 'test collection'}, and no more"
     )
     groups = own_scores(known, inputs).filter((pl.col("system") == known.tuned_system) & (pl.col("level") == ALL))
     tested = (
-        f"{collection_name(inputs)[:1].upper()}{collection_name(inputs)[1:]} has {plural(groups['groups'][0], spec.group)}, "
+        f"{collection_name(inputs)[:1].upper()}{collection_name(inputs)[1:]} {'are' if inputs.holds_tests else 'has'} "
+        f"{plural(groups['groups'][0], spec.group)}, "
         if groups.height
         else ""
     )

@@ -6,7 +6,7 @@ import polars as pl
 
 from tendril_assets.evaluation.aggregate import ALL
 from tendril_assets.release.model_inputs import CardModel, ModelInputs
-from tendril_assets.release.model_results import reported
+from tendril_assets.release.model_results import reported, shown_levels
 from tendril_assets.release.wording import named
 
 _DECIMALS = 6
@@ -47,11 +47,15 @@ def model_front_matter(known: CardModel, inputs: ModelInputs) -> str:
 
 
 def _evaluations(known: CardModel, inputs: ModelInputs) -> list:
-    """One result per level and measure; a level is told by name and argument, for the hub groups by data set alone."""
+    """One result per level and measure; a level is told by name and argument, for the hub groups by data set alone. Of
+    registers none is over all of them, for there is no room here to say what it is made of."""
     from huggingface_hub import EvalResult
 
     release = inputs.spec.release
     test = None if inputs.sandbox else release.test_collection
+    held, levels = "external test collection", [ALL, *inputs.spec.subsets]
+    if inputs.holds_tests:
+        test, held, levels = None, f"held-out {inputs.spec.group}s", shown_levels(known, inputs)
     own = inputs.scores.filter(pl.col("system") == known.tuned_system)
     values = {(r["level"], r["measure"]): r["value"] for r in own.iter_rows(named=True)}
     return [
@@ -59,14 +63,14 @@ def _evaluations(known: CardModel, inputs: ModelInputs) -> list:
             task_type="information-retrieval",
             task_name="Information retrieval",
             dataset_type=test.name if test else f"{release.name}-test",
-            dataset_name=test.name if test else f"{release.name}, external test collection",
+            dataset_name=test.name if test else f"{release.name}, {held}",
             dataset_revision=test.revision if test else None,
             metric_type=measure.replace("@", "_at_"),
             metric_name=named(measure) if level == ALL else f"{named(measure)}, {named(level).lower()}",
             metric_value=round(values[level, measure], _DECIMALS),
             metric_args={"level": level},
         )
-        for level in (ALL, *inputs.spec.subsets)
+        for level in levels
         for measure in reported(inputs)
         if (level, measure) in values
     ]

@@ -16,6 +16,7 @@ from tendril_assets.release.weights import WeightsFolder
 from tendril_assets.release.wording import listed, named
 from tendril_assets.spec import CollectionSpec
 from tendril_assets.spec_training import NO_RECIPE_FIELDS, ModelSpec, TrainingSpec
+from tendril_assets.tables import TABLES
 from tendril_assets.training.examples import BALANCE, CAP, USED
 
 AVAILABLE = (USED, BALANCE, CAP)
@@ -27,7 +28,8 @@ class ModelInputs(NamedTuple):
     """``trained``, ``scores``, ``comparisons``, ``agreement`` are the tables trained_models, system_scores, comparisons and
     judge_agreement; ``training_use`` is the query of that name; ``present_data`` the hash of the hand-over files as they
     are now; ``released`` whether the release of the specification's version holds the present data; ``stale`` says of each
-    model that was trained on removed passages what of it was."""
+    model that was trained on removed passages what of it was; ``registers`` is table register_scores, of a collection that
+    holds its own tests."""
 
     spec: CollectionSpec
     trained: pl.DataFrame
@@ -39,6 +41,12 @@ class ModelInputs(NamedTuple):
     released: bool
     sandbox: bool
     stale: Mapping[str, str] = {}
+    registers: pl.DataFrame = TABLES["register_scores"].empty()
+
+    @property
+    def holds_tests(self) -> bool:
+        """Whether the tests are groups held out of the collection itself, so that no figure over all registers stands alone."""
+        return self.spec.evaluation.test == "held_out"
 
     @property
     def data_name(self) -> str | None:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from tendril_assets.evaluation.aggregate import ALL
+from tendril_assets.evaluation.registers import GROUP, WHOLE, WITHOUT
 from tendril_assets.evaluation.tables import BASELINE
 from tendril_assets.release.model_inputs import CardModel, ModelInputs
 from tendril_assets.release.verdict import Change, holm, verdict
@@ -15,6 +16,7 @@ from tendril_assets.release.wording import (
     named,
     p_value,
     plural,
+    share,
     signed,
     system_name,
 )
@@ -29,15 +31,16 @@ def results(known: CardModel, inputs: ModelInputs) -> str:
         return "The model has not been evaluated on the test collection yet."
     parts = [
         _collection(known, inputs, scores),
+        _composition(known, inputs, scores),
         _table(known, inputs, scores, ALL),
         _judged(known, scores),
         *_tests(known, inputs),
     ]
-    for level in inputs.spec.subsets:
+    for level in shown_levels(known, inputs):
         rows = scores.filter((pl.col("system") == known.tuned_system) & (pl.col("level") == level))
-        if rows.height:
-            counted = _counted(rows.row(0, named=True), inputs.spec.group)
-            parts += [f"### {named(level)}", f"{counted}.", _table(known, inputs, scores, level)]
+        counted = _counted(rows.row(0, named=True), inputs.spec.group)
+        parts += [f"### {named(level)}", f"{counted}.", _table(known, inputs, scores, level)]
+        parts += _without_dominant(known, inputs, level)
     differences = _differences(known, inputs)
     parts += ["### Paired differences", differences] if differences else []
     return "\n\n".join(part for part in parts if part)
@@ -49,6 +52,51 @@ def own_scores(known: CardModel, inputs: ModelInputs) -> pl.DataFrame:
     return pl.concat([inputs.scores.filter(pl.col("system") == system) for system in order])
 
 
+def shown_levels(known: CardModel, inputs: ModelInputs) -> list[str]:
+    """The subsets that the model has scores of, in their order."""
+    there = set(inputs.scores.filter(pl.col("system") == known.tuned_system)["level"])
+    return [level for level in inputs.spec.subsets if level in there]
+
+
+def _composition(known: CardModel, inputs: ModelInputs, scores: pl.DataFrame) -> str:
+    """What the figures over all registers are made of: they stand nowhere without it."""
+    if not inputs.holds_tests:
+        return ""
+    spec = inputs.spec
+    own = scores.filter(pl.col("system") == known.tuned_system)
+    queries = dict(own.select("level", "queries").unique().iter_rows())
+    counts = [(level, queries[level]) for level in shown_levels(known, inputs)]
+    few = queries[ALL] - sum(n for _, n in counts)
+    generation = spec.registers.generation if spec.registers else None
+    by_model = {one.level for one in generation.sets.values()} if generation else set()
+    written = sum(n for level, n in counts if level in by_model)
+    composed = [f"{n:,} {spec.release.plurals.get(level, named(level).lower())}" for level, n in counts]
+    composed += [f"{few:,} of registers with too few for a table of their own"] if few else []
+    return (
+        f"The first table is over all registers: {listed(composed)}. A language model wrote "
+        f"{share(written, queries[ALL])} of these queries; registers differ in length and in wording, so see each "
+        "by itself below."
+    )
+
+
+def _without_dominant(known: CardModel, inputs: ModelInputs, level: str) -> list[str]:
+    """The level once more without the group that most of its queries belong to, where the specification asks for it."""
+    if level not in inputs.spec.evaluation.without_dominant:
+        return []
+    rows = inputs.registers.filter(level=level, unit=GROUP)
+    whole, rest = rows.filter(part=WHOLE), rows.filter(part=WITHOUT)
+    if not rest.height:
+        return []
+    order = [BASELINE, known.base_system, known.tuned_system]
+    table = _table(known, inputs, pl.concat([rest.filter(system=system) for system in order]), level)
+    first, group = rest.row(0, named=True), inputs.spec.group
+    return [
+        f"Without `{whole['dominant'][0]}`, the {group} of {share(whole['dominant_share'][0], 1)} of these queries: "
+        f"{plural(first['groups'], group)}, {plural(first['queries'], 'query')}.",
+        table,
+    ]
+
+
 def reported(inputs: ModelInputs) -> list[str]:
     """The specification's measures but judged@k, which is no merit of a system."""
     return [m for m in inputs.spec.evaluation.measures if not m.startswith(_JUDGED)]
@@ -56,8 +104,10 @@ def reported(inputs: ModelInputs) -> list[str]:
 
 def collection_name(inputs: ModelInputs) -> str:
     """The test collection as a reader finds it: published name and the revision that the specification
-    declares; of sample data neither."""
+    declares, of sample data neither; or that the tests are held out of the collection itself."""
     test = inputs.spec.release.test_collection
+    if inputs.holds_tests:
+        return f"the held-out {inputs.spec.group}s of the collection"
     if inputs.sandbox or test is None:
         return "the external test collection"
     return f"`{test.name}`" + (f" (declared revision `{test.revision}`)" if test.revision else "")
@@ -80,14 +130,14 @@ def _collection(known: CardModel, inputs: ModelInputs, scores: pl.DataFrame) -> 
         if spec.evaluation.scope == "group"
         else "Each query ranks the passages of the whole collection."
     )
-    rules = spec.evaluation
+    rules, kind = spec.evaluation, "Tests" if inputs.holds_tests else "Test collection"
     ends = (
         f"{certainty(rules.confidence)} intervals come from {rules.resamples:,} bootstrap resamples of {spec.group}s."
         if row["low"] is not None
         else f"With one {spec.group} there are no intervals."
     )
     return (
-        f"Test collection: {collection_name(inputs)}, {_counted(row, spec.group)} (hash of what is ranked "
+        f"{kind}: {collection_name(inputs)}, {_counted(row, spec.group)} (hash of what is ranked "
         f"`{row['test_hash'][:16]}`). {scope} Scores are macro means over {spec.group}s; {ends}"
     )
 
@@ -159,7 +209,7 @@ def _differences(known: CardModel, inputs: ModelInputs) -> str:
     """All measures over all levels, and of each level the first measure."""
     rows = []
     for baseline in (known.base_system, BASELINE):
-        for level in (ALL, *inputs.spec.subsets):
+        for level in (ALL, *shown_levels(known, inputs)):
             shown = compared(known, inputs, baseline, level)
             for r in (shown if level == ALL else shown.head(1)).iter_rows(named=True):
                 ends = interval(r["low"], r["high"], sign=True)

@@ -13,7 +13,8 @@ passages (``evaluation.collection``), and:
 * rankings without a relevant passage are left out and counted (``excluded``); ``mteb`` would count them as 0;
 * scores are rounded as ours are before they are ranked, so that equal passages tie, and ties fall as in trec_eval;
 * the main score, ``macro_ndcg_at_10``, is the mean over the queries of a group, then over groups, as in the table
-  ``system_scores``; ``macro_ndcg_at_10_<level>`` is the same per level. ``ndcg_at_10`` is mteb's own plain mean.
+  ``system_scores``; ``macro_ndcg_at_10_<level>`` is the same per level. ``ndcg_at_10`` is mteb's own plain mean over queries,
+  ``ndcg_at_10_<level>`` the same per level. A query counts in the group that its ``area`` names, where it names one.
 
 Every ranking, grade and measure in it is mteb's and pytrec_eval's; of ours are the scope, the rounding and the mean.
 ``mteb`` is no dependency of this package: ``python -m pip install "mteb>=2.26"``.
@@ -55,7 +56,8 @@ _NO_GROUP = ("id", "text", "document", "page", "title")
 class Source(NamedTuple):
     """Published rows under the names of the evaluation's tables, and what they are a version of.
 
-    ``corpus``: passage_id, group_id, text; ``queries``: query_id, text, level; ``qrels``: query_id, passage_id, score.
+    ``corpus``: passage_id, group_id, text; ``queries``: query_id, text, level, and group_id where the area of a query names
+    a group; ``qrels``: query_id, passage_id, score.
     """
 
     name: str
@@ -111,7 +113,9 @@ def read_source(
         whole = folder.resolve().parent
         if folder.resolve().name == BEIR and (whole / MANIFEST).is_file():
             require_not_withdrawn(whole, read_manifest(whole))
-        chosen = split or _default_split([path.stem for path in (folder / "qrels").glob("*.tsv")])
+        there = sorted(path.stem for path in (folder / "qrels").glob("*.tsv"))
+        chosen = split or _default_split(there)
+        _require_split(folder.as_posix(), chosen, there)
         return _source(folder.resolve().name, "folder", read_beir(folder, chosen), group_column, scope, chosen)
     if not (folder / MANIFEST).is_file():
         raise ExportInvariantError(f"{folder} is no release and no BEIR folder: it has neither {MANIFEST} nor {CORPUS}")
@@ -135,14 +139,20 @@ def _default_split(there: Sequence[str]) -> str:
     return SPLIT if set(there) <= {SPLIT} else "test"
 
 
+def _require_split(name: str, chosen: str, there: Sequence[str]) -> None:
+    if chosen not in there:
+        raise ExportInvariantError(
+            f"{name} has no split {chosen!r} of the judgments; it has {', '.join(there) or 'none'}"
+        )
+
+
 def _of_split(name: str, rows: Rows, split: str | None) -> tuple[Rows, str]:
     """The judgments of one split. Raises ExportInvariantError for a split that there is not."""
     if PART_COLUMN not in rows.qrels.columns:
         return rows, split or SPLIT
     there = rows.qrels[PART_COLUMN].unique().sort().to_list()
     chosen = split or _default_split(there)
-    if chosen not in there:
-        raise ExportInvariantError(f"{name} has no split {chosen!r} of the judgments; it has {', '.join(there)}")
+    _require_split(name, chosen, there)
     return Rows(rows.corpus, rows.queries, rows.qrels.filter(pl.col(PART_COLUMN) == chosen).drop(PART_COLUMN)), chosen
 
 
@@ -156,11 +166,18 @@ def _source(name: str, revision: str, rows: Rows, group_column: str | None, scop
         )
     group = pl.col(found) if found in rows.corpus.columns else pl.lit(_DEFAULT)
     level = pl.col("level") if "level" in rows.queries.columns else pl.lit(ALL)
+    corpus = rows.corpus.select(passage_id="id", group_id=group.cast(pl.String), text="text")
+    queries = rows.queries.select(query_id="id", text="text", level=level)
+    if "area" in rows.queries.columns:
+        own = rows.queries["area"].cast(pl.String)
+        named = own.is_in(corpus["group_id"].unique().implode())
+        if named.any():
+            queries = queries.with_columns(group_id=pl.when(named).then(own))
     return Source(
         name,
         revision,
-        rows.corpus.select(passage_id="id", group_id=group.cast(pl.String), text="text"),
-        rows.queries.select(query_id="id", text="text", level=level),
+        corpus,
+        queries,
         rows.qrels.select(query_id="query-id", passage_id="corpus-id", score=pl.col("score").cast(pl.Int8)),
         split,
     )
@@ -228,11 +245,14 @@ class JudgedRetrieval(AbsTaskRetrieval):
         self, scores: Mapping[str, Mapping[str, float]], qrels: Any, results: Any, hf_split: str, hf_subset: str
     ) -> dict[str, float]:
         """mteb's scores per unit, averaged as the table ``system_scores`` is."""
-        means = macro_means(group_scores(self.query_scores(scores)))
+        by_query = self.query_scores(scores)
+        means = macro_means(group_scores(by_query))
+        plain = by_query.group_by("level").agg(pl.col("value").mean()).sort("level")
         named = {
-            MAIN if level == ALL else f"{MAIN}_{re.sub(r'[^a-z0-9]+', '_', level.lower())}": value
+            MAIN if level == ALL else f"{MAIN}_{_slug(level)}": value
             for level, value in means.select("level", "value").iter_rows()
         }
+        named |= {f"ndcg_at_10_{_slug(level)}": value for level, value in plain.iter_rows()}
         return named | {"excluded": float(self._excluded), "rankings": float(self._units.height)}
 
     def query_scores(self, scores: Mapping[str, Mapping[str, float]]) -> pl.DataFrame:
@@ -243,6 +263,10 @@ class JudgedRetrieval(AbsTaskRetrieval):
             value=pl.Series([values.get(u, 0.0) for u in self._units["unit"]], dtype=pl.Float64),
         )
         return with_levels(per_unit.drop("unit"), self.judged.queries)
+
+
+def _slug(level: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", level.lower())
 
 
 def _unit(scope: Reach) -> pl.Expr:

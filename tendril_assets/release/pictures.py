@@ -82,7 +82,7 @@ def positives(by_level: pl.DataFrame) -> Picture | None:
 
 def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | None:
     """The judge in use against curated labels beside the annotators among themselves. ``agreement``: judge_agreement."""
-    agreement = agreement.filter(pl.col("in_use") & pl.col("raters").is_in(["judge_vs_curated", "annotators"]))
+    agreement = measured_agreement(agreement).filter(pl.col("raters").is_in(["judge_vs_curated", "annotators"]))
     if not agreement.height:
         return None
     # With two classes, quadratic weights change nothing: those figures stand in the table only.
@@ -109,9 +109,9 @@ def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | Non
         former = block
     values = [v for d in items for v in (d.value, d.low) if v is not None]
     floor = min([0.0, *values])
+    with_people = " (dots), the annotators among themselves (squares)" if any(d.square for d in items) else ""
     return Picture.drawn(
-        f"Agreement with {certainty(confidence)} intervals: the judge against curated labels (dots), the annotators among "
-        "themselves (squares)",
+        f"Agreement with {certainty(confidence)} intervals: the judge against curated labels{with_people}",
         lambda w: dots(
             items,
             w,
@@ -120,6 +120,17 @@ def judge_agreement(agreement: pl.DataFrame, confidence: float) -> Picture | Non
             bounds=(floor, 1.0),
         ),
     )
+
+
+def measured_agreement(agreement: pl.DataFrame) -> pl.DataFrame:
+    """The figures of the judge in use and of the people. Where one person graded alone, that person's grades are the curated
+    ones, and agreement among people is none: the rows that would compare them with themselves are left out.
+    """
+    used = agreement.filter("in_use")
+    people = used.filter(pl.col("raters") == "annotators")
+    if people.is_empty() or people["value"].null_count() < people.height:
+        return used
+    return used.filter(pl.col("raters").is_in(["judge_vs_curated"]))
 
 
 def costs(figures: Figures) -> Picture | None:

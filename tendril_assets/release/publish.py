@@ -40,6 +40,7 @@ from tendril_assets.release.manifest import (
     same_content,
     write_manifest,
 )
+from tendril_assets.release.register_results import MeasuredRows
 from tendril_assets.release.verify import require_loadable
 from tendril_assets.release.withdrawn import (
     Withdrawal,
@@ -49,11 +50,15 @@ from tendril_assets.release.withdrawn import (
     withdrawals,
 )
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.tables import TABLES
+
+NO_SYSTEMS = TABLES["calibration_systems"].empty()
 
 
 class ReleaseInputs(NamedTuple):
     """Everything a release is made of; ``breaches`` and ``open_requests`` are those found upstream, ``withdrawn`` the
-    withdrawn versions that are known whether or not their folders are still there."""
+    withdrawn versions that are known whether or not their folders are still there; ``systems`` and ``measured`` as cards want
+    them (``cards.CardInputs``)."""
 
     spec: CollectionSpec
     rows: Rows
@@ -65,6 +70,8 @@ class ReleaseInputs(NamedTuple):
     key_fingerprint: str
     sandbox: bool
     withdrawn: Sequence[Withdrawal] = ()
+    systems: pl.DataFrame = NO_SYSTEMS
+    measured: MeasuredRows = MeasuredRows()
 
 
 class Release(NamedTuple):
@@ -154,7 +161,18 @@ def _fill(work: Path, root: Path, inputs: ReleaseInputs) -> dict[str, Any]:
         for name, splits in splits_of(inputs.rows).items()
     }
     card = dataset_card(
-        CardInputs(spec, inputs.figures, inputs.agreement, inputs.choice, configs, sizes, inputs.sandbox, withdrawn)
+        CardInputs(
+            spec,
+            inputs.figures,
+            inputs.agreement,
+            inputs.choice,
+            configs,
+            sizes,
+            inputs.sandbox,
+            withdrawn,
+            inputs.systems,
+            inputs.measured,
+        )
     )
     earlier = earlier_version(root, spec.release.version)
     texts = {

@@ -1,4 +1,5 @@
-"""Pictures of the figures per register: each register under a heading that says what it rests on."""
+"""Pictures of a collection of several registers: figures per register, each under a heading that says what it rests on;
+what became of generated questions; which stages of the recipe were accepted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +7,11 @@ from typing import Any
 import polars as pl
 
 from tendril_assets.evaluation.registers import QUERY, WHOLE
-from tendril_assets.release.charts import Dot, dots
+from tendril_assets.release.charts import Bar, Dot, bars, dots
 from tendril_assets.release.pictures import Picture, levels_of
+from tendril_assets.release.results_pictures import dot_of_system
 from tendril_assets.release.wording import (
     certainty,
-    figure,
     interval,
     named,
     p_value,
@@ -48,32 +49,33 @@ def register_scores(scores: pl.DataFrame, measure: str, confidence: float, group
     if rows.is_empty():
         return None
     dominant, items = dominant_of(scores), []
-    for level, part in _blocks(rows):
+    for level, part in blocks(rows):
         block = rows.filter(level=level, part=part).sort("value", "system", descending=[True, False])
         for place, row in enumerate(block.iter_rows(named=True)):
             heading = f"{register_name(level, part, dominant.get(level))}: {composed_of(row, group)}"
-            text = f"{figure(row['value'])} {interval(row['low'], row['high'])}".strip()
-            ends = row["value"], row["low"], row["high"]
-            items.append(Dot(system_name(row["system"]), *ends, text, heading="" if place else heading))
+            items.append(dot_of_system(row, heading="" if place else heading))
     title = named(measure)
     caption = f"{title} per register, mean over queries, with {certainty(confidence)} intervals"
     return Picture.drawn(caption, lambda w: dots(items, w, f"{title} per register", x_title=title))
 
 
-def register_differences(comparisons: pl.DataFrame, measure: str, confidence: float) -> Picture | None:
-    """Every system minus BM25, per register and part, over queries. ``comparisons``: table register_comparisons."""
+def register_differences(
+    comparisons: pl.DataFrame, scores: pl.DataFrame, measure: str, confidence: float, group: str
+) -> Picture | None:
+    """Every system minus BM25, per register and part, over queries. Tables register_comparisons and register_scores: what a
+    register rests on stands in the second.
+    """
     rows = comparisons.filter((pl.col("measure") == measure) & (pl.col("unit") == QUERY))
     if rows.is_empty():
         return None
-    items = []
-    for level, part in _blocks(rows):
+    dominant, items = dominant_of(scores), []
+    for level, part in blocks(rows):
+        of = scores.filter(level=level, part=part).row(0, named=True)
         block = rows.filter(level=level, part=part).sort("difference", "system", descending=[True, False])
         for place, row in enumerate(block.iter_rows(named=True)):
-            text = f"{signed(row['difference'])} {interval(row['low'], row['high'], sign=True)}".strip()
-            told = text if row["p_holm"] is None else f"{text}, p {p_value(row['p_holm'])}"
+            heading = f"{register_name(level, part, dominant.get(level))}: {composed_of(of, group)}"
             label = f"{system_name(row['system'])} − {system_name(row['baseline'])}"
-            ends = row["difference"], row["low"], row["high"]
-            items.append(Dot(label, *ends, told, heading="" if place else register_name(level, part)))
+            items.append(_difference(row, label, row["p_holm"], "" if place else heading))
     title = named(measure)
     caption = (
         f"Difference in {title} per register, over queries, with {certainty(confidence)} intervals and p after Holm's "
@@ -85,7 +87,47 @@ def register_differences(comparisons: pl.DataFrame, measure: str, confidence: fl
     )
 
 
-def _blocks(rows: pl.DataFrame) -> list[tuple[str, str]]:
+def stages(accepted: pl.DataFrame, confidence: float) -> Picture | None:
+    """Each stage of the recipe minus the one before it, over the validation groups. ``accepted``: table stage_acceptance."""
+    rows = accepted.filter(pl.col("difference").is_not_null())
+    if rows.is_empty():
+        return None
+    items = [
+        _difference(row, f"{system_name(row['system'])} − {system_name(row['before'])}", row["p"], "")
+        for row in rows.iter_rows(named=True)
+    ]
+    title = named(rows["measure"][0])
+    caption = (
+        f"{title} on the validation groups: each stage minus the one before it, with {certainty(confidence)} intervals; "
+        "accepted is a stage whose whole interval lies right of the line"
+    )
+    return Picture.drawn(
+        caption, lambda w: dots(items, w, "Stages of the recipe", x_title=f"difference in {title}", zero=True)
+    )
+
+
+def question_fates(fates: pl.DataFrame) -> Picture | None:
+    """What became of the questions of each set. ``fates``: question_set, model, status, questions."""
+    if fates.is_empty():
+        return None
+    items = []
+    for (name,), rows in fates.sort("question_set").group_by("question_set", maintain_order=True):
+        total = int(rows["questions"].sum())
+        ordered = rows.sort(pl.col("status") != "accepted", "questions", "status", descending=[False, True, False])
+        for place, (status, n) in enumerate(ordered.select("status", "questions").iter_rows()):
+            heading = f"{named(str(name))}: {plural(total, 'passage')}, asked of {rows['model'][0]}"
+            css = "c-blue" if status == "accepted" else "c-grade0"
+            items.append(Bar(named(status), n / total, f"{share(n, total)}  ({n:,})", css, "" if place else heading))
+    return Picture.drawn("What became of the generated questions", lambda w: bars(items, w, "Questions by fate"))
+
+
+def _difference(row: Mapping[str, Any], label: str, p: float | None, heading: str) -> Dot:
+    text = f"{signed(row['difference'])} {interval(row['low'], row['high'], sign=True)}".strip()
+    told = text if p is None else f"{text}, p {p_value(p)}"
+    return Dot(label, row["difference"], row["low"], row["high"], told, heading=heading)
+
+
+def blocks(rows: pl.DataFrame) -> list[tuple[str, str]]:
     """Level and part of each block: all registers first, each whole before the same without its dominant group."""
     there = set(rows.select("level", "part").unique().iter_rows())
     parts = sorted({part for _, part in there}, key=lambda part: part != WHOLE)

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.evaluation.metrics import TIE_RULE
+from tendril_assets.release import report_register_results, report_registers
 from tendril_assets.release.label_quality import published_judge
 from tendril_assets.release.markup import listing, section
 from tendril_assets.release.report_data import agreement, corpus, cost, labels
@@ -17,6 +18,7 @@ from tendril_assets.release.report_inputs import ReportInputs, headline_measure
 from tendril_assets.release.report_results import differences, quality, training
 from tendril_assets.release.results_pictures import OWN_BASE
 from tendril_assets.release.wording import certainty, figure, interval, listed, named, plural, signed, system_name, usd
+from tendril_assets.spec import CollectionSpec
 
 _STYLES = tuple(Path(__file__).parent / name for name in ("pictures.css", "report.css"))
 
@@ -24,14 +26,19 @@ _STYLES = tuple(Path(__file__).parent / name for name in ("pictures.css", "repor
 def render_report(inputs: ReportInputs) -> str:
     """The whole page."""
     title = inputs.spec.release.title
+    by_register = inputs.spec.evaluation.test == "held_out"
+    of_registers = [("Registers", "registers", report_registers.registers(inputs))] if inputs.spec.registers else []
     sections = [
         ("Corpus", "corpus", corpus(inputs)),
+        *of_registers,
         ("Labels", "labels", labels(inputs)),
         ("Judge agreement", "agreement", agreement(inputs)),
         ("Cost and calls", "cost", cost(inputs)),
         ("Training", "training", training(inputs)),
-        ("Retrieval quality", "quality", quality(inputs)),
-        ("What fine-tuning changed", "differences", differences(inputs)),
+        ("Retrieval quality", "quality", (report_register_results.quality if by_register else quality)(inputs)),
+        ("Differences", "differences", report_register_results.differences(inputs))
+        if by_register
+        else ("What fine-tuning changed", "differences", differences(inputs)),
         ("How this was made", "making", _making(inputs)),
     ]
     links = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for name, anchor, _ in sections)
@@ -63,22 +70,30 @@ def _tiles(inputs: ReportInputs) -> str:
     calls = inputs.figures["calls"]
     unknown = int(calls["unknown_costs"].sum())
     group = inputs.spec.group
+    spent = usd(calls["known_cost"].sum() or 0)
+    known = f"unknown for {plural(unknown, 'answer')}" if unknown else "no cost unknown"
+    passages = f"from {plural(counts['documents'], 'document')} of {plural(counts['groups'], group)}"
     tiles = [
-        (
-            "Passages",
-            f"{counts['passages']:,}",
-            f"from {plural(counts['documents'], 'document')} of {plural(counts['groups'], group)}",
-        ),
+        ("Passages", f"{counts['passages']:,}", passages),
         ("Queries", f"{counts['queries']:,}", f"{counts['judged_queries']:,} with judgments"),
-        ("Judgments", f"{counts['judgments']:,}", f"of {plural(counts['candidates'], 'candidate pair')}"),
-        ("Requests", f"{counts['requests']:,}", "distinct, to the judge"),
-        (
-            "Known cost",
-            usd(calls["known_cost"].sum() or 0),
-            f"unknown for {plural(unknown, 'answer')}" if unknown else "no cost unknown",
-        ),
-        _result(inputs),
     ]
+    if inputs.spec.evaluation.test == "held_out":
+        tiles += [
+            (
+                "Judgments",
+                f"{counts['judgments']:,}",
+                f"by several routes; a pool of {plural(counts['candidates'], 'pair')}",
+            ),
+            ("Known cost", spent, f"of {plural(int(calls['requests'].sum()), 'request')}; {known}"),
+            *report_registers.tiles(inputs),
+        ]
+    else:
+        tiles += [
+            ("Judgments", f"{counts['judgments']:,}", f"of {plural(counts['candidates'], 'candidate pair')}"),
+            ("Requests", f"{counts['requests']:,}", "distinct, to the judge"),
+            ("Known cost", spent, known),
+            _result(inputs),
+        ]
     cells = "".join(f"<div><dt>{escape(n)}</dt><dd>{v}<small>{escape(s)}</small></dd></div>" for n, v, s in tiles)
     return f'<dl class="tiles">{cells}</dl>'
 
@@ -105,6 +120,7 @@ def _making(inputs: ReportInputs) -> str:
     spec = inputs.spec
     judge = published_judge(spec, inputs.tables["judge_choice"])
     rules = spec.evaluation
+    resampled = f"queries, or of {spec.group}s" if rules.test == "held_out" else f"{spec.group}s"
     facts = [
         ("Specification", f"<code>{spec.fingerprint()}</code>, seed {spec.seed}"),
         (
@@ -118,11 +134,29 @@ def _making(inputs: ReportInputs) -> str:
             "Models",
             ", ".join(f"<code>{escape(m)}</code> ({escape(e.base_title)})" for m, e in spec.models.items()) or "none",
         ),
+        *_composed_systems(spec),
         ("Measures", escape(listed([named(m) for m in rules.measures]))),
         ("Ties", escape(TIE_RULE)),
-        ("Intervals", f"{certainty(rules.confidence)}, {rules.resamples:,} resamples of {escape(spec.group)}s"),
+        ("Intervals", f"{certainty(rules.confidence)}, {rules.resamples:,} resamples of {escape(resampled)}"),
     ]
     return listing(facts)
+
+
+def _composed_systems(spec: CollectionSpec) -> list[tuple[str, str]]:
+    """Writers of questions, hybrids and reranked systems, as the specification describes them."""
+    rules, facts = spec.evaluation, []
+    if spec.registers and spec.registers.generation:
+        writers = {one.llm.model: one.family for one in spec.registers.generation.sets.values()}
+        told = ", ".join(f"<code>{escape(model)}</code> ({escape(family)})" for model, family in writers.items())
+        facts.append(("Writers of questions", told))
+    made = [
+        f"{system_name(name)}: {listed([system_name(of) for of in one.of])} fused by reciprocal ranks, k = {one.k}"
+        for name, one in rules.hybrids.items()
+    ] + [
+        f"{system_name(name)}: the first {one.depth} of {system_name(one.of)} reordered by {spec.rerankers[one.reranker].base}"
+        for name, one in rules.reranked.items()
+    ]
+    return [*facts, *([("Systems", escape("; ".join(made)))] if made else [])]
 
 
 def _footer(inputs: ReportInputs) -> str:

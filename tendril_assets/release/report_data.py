@@ -4,10 +4,12 @@ from html import escape
 
 import polars as pl
 
-from tendril_assets.release import pictures
+from tendril_assets.judging.agreement import confusion_counts
+from tendril_assets.release import pictures, report_registers
 from tendril_assets.release.judges import choice_as_html, quality_and_price, who_judges
 from tendril_assets.release.label_quality import declared_acceptance
 from tendril_assets.release.markup import block, note, page_table, picture, side_by_side
+from tendril_assets.release.pictures import measured_agreement
 from tendril_assets.release.report_inputs import ReportInputs
 from tendril_assets.release.report_tables import agreement_table, calls_table, confusion_tables, days_table
 from tendril_assets.release.wording import named, plural, share, usd
@@ -24,7 +26,9 @@ def corpus(inputs: ReportInputs) -> str:
     )
     outcomes = figures["document_outcomes"].select("outcome", "documents", "pages")
     group = named(inputs.spec.group)
+    listed = report_registers.list_outcomes(inputs) if inputs.spec.registers else []
     tables = [
+        (("The list that was landed", f"{group}s"), listed),
         (
             (f"State of {group.lower()}", f"{group}s"),
             [(named(s), f"{n:,}") for s, n in figures["group_states"].iter_rows()],
@@ -42,6 +46,7 @@ def corpus(inputs: ReportInputs) -> str:
     return block(
         "Passages leave for one stated reason each, or stay.",
         picture(pictures.passage_fates(figures["drops"]), "No passage has been read yet.", details=fates, long=True),
+        report_registers.splits(inputs) if inputs.spec.registers else "",
         f"<h3>{escape(group)}s and documents</h3>",
         side_by_side([page_table(heads, rows) for heads, rows in tables if rows]),
     )
@@ -57,6 +62,8 @@ def _removals(effects: pl.DataFrame) -> list[tuple[str, ...]]:
 
 
 def labels(inputs: ReportInputs) -> str:
+    if inputs.spec.registers:
+        return report_registers.labels(inputs)
     figures, by_level = inputs.figures, inputs.views["positives_by_catalog_and_level"]
     counts = figures["counts"].row(0, named=True)
     failed = figures["verdicts"].filter(pl.col("status") != "ok")
@@ -129,15 +136,17 @@ def labels(inputs: ReportInputs) -> str:
 def agreement(inputs: ReportInputs) -> str:
     figures, confidence = inputs.tables["judge_agreement"], inputs.spec.judge.calibration.confidence
     confusions = confusion_tables(figures)
+    people = (measured_agreement(figures)["raters"] == "annotators").any()
+    beside = ", beside how far people agree with each other" if people else ""
     return block(
-        "How far the judge agrees with people, beside how far people agree with each other. Chance agreement is 0.",
+        f"How far the judge agrees with people{beside}. Chance agreement is 0.",
         picture(
             pictures.judge_agreement(figures, confidence),
             "The judge has not been measured yet.",
             details=agreement_table(figures, confidence),
             long=True,
         ),
-        "<h3>Pairs by grade</h3><p>Rows are the curated grades, columns those of the judge.</p>"
+        f"<h3>Pairs by grade</h3><p>Rows are the curated grades, columns those of the judge.{_apart(figures)}</p>"
         + side_by_side(confusions, three=True)
         if confusions
         else "",
@@ -145,12 +154,25 @@ def agreement(inputs: ReportInputs) -> str:
     )
 
 
-def _calibration(inputs: ReportInputs) -> str:
-    """The judges that were measured, where there was a choice among several."""
-    choice, systems = inputs.tables["judge_choice"], inputs.tables["calibration_systems"]
-    if choice.height < 2:
+def _apart(agreement: pl.DataFrame) -> str:
+    """How many pairs have equal grades, and how many are two steps apart, over all levels."""
+    own = agreement.filter(pl.col("in_use") & (pl.col("raters") == "judge_vs_curated"), scale="graded", level="all")
+    counts = own.filter(statistic="kappa")["confusion"].drop_nulls()
+    if counts.is_empty():
         return ""
-    declared = declared_acceptance(inputs.spec.judge.calibration)
+    found = confusion_counts(counts[0])
+    return (
+        f" Of {plural(found.pairs, 'pair')}, {found.exact:,} have equal grades and {found.gross:,} are two steps apart."
+    )
+
+
+def _calibration(inputs: ReportInputs) -> str:
+    """The judges that were measured, where there was a choice among several, or whether there is any judge is one."""
+    choice, systems = inputs.tables["judge_choice"], inputs.tables["calibration_systems"]
+    calibration = inputs.spec.judge.calibration
+    if choice.height < (1 if calibration.none_accepted == "without" else 2):
+        return ""
+    declared = declared_acceptance(calibration)
     return (
         f"<h3>The judges that were measured</h3><p>{escape(f'Declared before the data: {declared}. {who_judges(choice)}')}</p>"
         + picture(quality_and_price(inputs.spec, choice, inputs.tables["judge_agreement"]), "")

@@ -10,7 +10,7 @@ from tendril_assets.spec import CollectionSpec
 class ReportInputs(NamedTuple):
     """What a report is made from.
 
-    ``figures`` are ``figures.REPORT_FIGURES``, ``tables`` the tables ``figures.REPORT_TABLES``, ``views`` the analysts'
+    ``figures`` are ``figures.report_figures``, ``tables`` the tables ``figures.report_tables``, ``views`` the analysts'
     views ``figures.REPORT_VIEWS``. ``stale`` says of each ranked system whose measures no longer hold why.
     """
 

@@ -4,8 +4,8 @@ from html import escape
 
 import polars as pl
 
-from tendril_assets.release import results_pictures
-from tendril_assets.release.markup import block, folded, page_table, picture, warning
+from tendril_assets.release import report_register_results, results_pictures
+from tendril_assets.release.markup import block, folded, page_table, picture
 from tendril_assets.release.model_training import fates
 from tendril_assets.release.report_inputs import ReportInputs, headline_measure
 from tendril_assets.release.report_tables import (
@@ -14,6 +14,7 @@ from tendril_assets.release.report_tables import (
     differences_table,
     metric_table,
     queries_table,
+    stale_warnings,
     training_table,
 )
 from tendril_assets.release.wording import plural, system_name
@@ -42,9 +43,10 @@ def training(inputs: ReportInputs) -> str:
     )
     return block(
         lead if parts else "No model has been trained yet.",
-        _stale(inputs),
+        stale_warnings(inputs.stale),
         *parts,
         f"<h3>Possible training examples</h3>{examples}" if examples else "",
+        report_register_results.stages(inputs) if inputs.spec.evaluation.test == "held_out" else "",
     )
 
 
@@ -63,7 +65,7 @@ def quality(inputs: ReportInputs) -> str:
         )
     return block(
         text,
-        _stale(inputs),
+        stale_warnings(inputs.stale),
         picture(
             results_pictures.systems(scores, measure, spec.evaluation.confidence),
             "No system has been evaluated yet.",
@@ -123,7 +125,7 @@ def differences(inputs: ReportInputs) -> str:
     return block(
         "Paired bootstrap with the same resamples for both systems; Holm's correction is over the fine-tuned models, per "
         "measure. The permuted p is that of a sign-flip test, without correction: trust it where groups are few.",
-        _stale(inputs),
+        stale_warnings(inputs.stale),
         picture(
             results_pictures.differences(comparisons, measure, confidence),
             "No fine-tuned model has been compared yet.",
@@ -137,11 +139,4 @@ def differences(inputs: ReportInputs) -> str:
         + folded("Every level and measure", comparison_table(comparisons, confidence, spec.evaluation.measures))
         if comparisons.height
         else "",
-    )
-
-
-def _stale(inputs: ReportInputs) -> str:
-    """A warning for every system whose figures no longer hold."""
-    return "".join(
-        warning(f"{system_name(system)} is stale: {reason}") for system, reason in sorted(inputs.stale.items())
     )

@@ -6,7 +6,8 @@ from html import escape
 
 import polars as pl
 
-from tendril_assets.release.markup import page_table, raw_table
+from tendril_assets.release.markup import page_table, raw_table, warning
+from tendril_assets.release.pictures import measured_agreement
 from tendril_assets.release.results_pictures import OWN_BASE
 from tendril_assets.release.wording import (
     certainty,
@@ -37,7 +38,7 @@ def agreement_table(agreement: pl.DataFrame, confidence: float) -> str:
             f"{r['n']:,}",
             f"{r['missing']:,}",
         )
-        for r in agreement.filter("in_use")
+        for r in measured_agreement(agreement)
         .sort("raters", "who", "scale", "level", "statistic", descending=[True, False, True, False, False])
         .iter_rows(named=True)
     ]
@@ -193,7 +194,7 @@ def metric_table(scores: pl.DataFrame, measures: tuple[str, ...], group: str, by
         name = named(key) if by == "level" else key
         rows.append([f"{escape(name)}<small>{escape(_rests_on(block.row(0, named=True), group))}</small>"])
         for system in block["system"].unique(maintain_order=True):
-            cells = [_measured(values.get((key, system, m))) for m in present]
+            cells = [measured_cell(values.get((key, system, m))) for m in present]
             rows.append([escape(system_name(system)), *cells])
     return raw_table(["System", *(escape(named(m)) for m in present)], rows)
 
@@ -245,7 +246,13 @@ def comparison_table(comparisons: pl.DataFrame, confidence: float, measures: tup
     return raw_table(heads, rows, left=2, css="tight")
 
 
-def _measured(r: dict | None) -> str:
+def measured_cell(r: dict | None) -> str:
+    """A value with its interval below it."""
     if r is None:
         return "-"
     return f"{figure(r['value'])}<small>{interval(r['low'], r['high'])}</small>"
+
+
+def stale_warnings(stale: Mapping[str, str]) -> str:
+    """A warning for every system whose figures no longer hold. ``stale``: system -> why."""
+    return "".join(warning(f"{system_name(system)} is stale: {reason}") for system, reason in sorted(stale.items()))

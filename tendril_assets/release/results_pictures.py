@@ -1,6 +1,7 @@
 """Pictures of training and evaluation: which chart shows which figures. Each is None where there is nothing to show yet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -85,22 +86,24 @@ def systems(scores: pl.DataFrame, measure: str, confidence: float) -> Picture | 
     for level in levels_of(rows["level"]):
         block = rows.filter(pl.col("level") == level).sort("value", descending=True)
         for i, r in enumerate(block.iter_rows(named=True)):
-            text = f"{figure(r['value'])} {interval(r['low'], r['high'])}".strip()
-            items.append(
-                Dot(
-                    system_name(r["system"]),
-                    r["value"],
-                    r["low"],
-                    r["high"],
-                    text,
-                    _system_css(r["system"]),
-                    square=_is_baseline(r["system"]),
-                    heading=named(level) if i == 0 else "",
-                )
-            )
+            items.append(dot_of_system(r, heading=named(level) if i == 0 else ""))
     return Picture.drawn(
         f"{named(measure)} with {certainty(confidence)} intervals",
         lambda w: dots(items, w, f"{named(measure)} by system", x_title=named(measure)),
+    )
+
+
+def dot_of_system(row: Mapping[str, Any], *, heading: str) -> Dot:
+    """A system's figure with its interval: fine-tuned ones, bases and what is neither differ in colour and shape."""
+    return Dot(
+        system_name(row["system"]),
+        row["value"],
+        row["low"],
+        row["high"],
+        f"{figure(row['value'])} {interval(row['low'], row['high'])}".strip(),
+        _system_css(row["system"]),
+        square=_is_baseline(row["system"]),
+        heading=heading,
     )
 
 
@@ -118,20 +121,8 @@ def catalogs(
     for catalog in rows["catalog"].unique().sort():
         block = rows.filter(pl.col("catalog") == catalog).sort("value", "system", descending=[True, False])
         for i, r in enumerate(block.iter_rows(named=True)):
-            items.append(
-                Dot(
-                    system_name(r["system"]),
-                    r["value"],
-                    r["low"],
-                    r["high"],
-                    f"{figure(r['value'])} {interval(r['low'], r['high'])}".strip(),
-                    _system_css(r["system"]),
-                    square=_is_baseline(r["system"]),
-                    heading=f"{catalog}, {plural(r['queries'], 'ranking')} in {plural(r['groups'], group)}"
-                    if i == 0
-                    else "",
-                )
-            )
+            heading = f"{catalog}, {plural(r['queries'], 'ranking')} in {plural(r['groups'], group)}"
+            items.append(dot_of_system(r, heading=heading if i == 0 else ""))
     return Picture.drawn(
         f"{named(measure)} by catalog with {certainty(confidence)} intervals",
         lambda w: dots(items, w, f"{named(measure)} by catalog", x_title=named(measure)),

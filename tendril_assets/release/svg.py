@@ -5,6 +5,7 @@ nobody can read them. Units are CSS pixels.
 """
 
 import math
+import textwrap
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Literal
 
 WIDE, NARROW = 752, 340
 LINE = 18
+_BOLD = 1.1  # bold letters, by the width of plain ones
 # Average advance of a sans-serif glyph, as a share of the font size; errs on the wide side.
 _ADVANCE = 0.6
 FONT = 12.5
@@ -28,6 +30,11 @@ def shortened(text: str, width: float) -> str:
     """``text``, cut with an ellipsis where it would be wider than ``width``."""
     fits = max(1, int(width / (FONT * _ADVANCE)))
     return text if len(text) <= fits else text[: fits - 1].rstrip() + "…"
+
+
+def folded_lines(text: str, width: float) -> list[str]:
+    """``text`` in lines that are no wider than ``width`` in bold letters; a word that is wider stays whole."""
+    return textwrap.wrap(text, max(1, int(width / (FONT * _ADVANCE * _BOLD))), break_long_words=False) or [""]
 
 
 class Scale:

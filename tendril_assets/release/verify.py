@@ -60,18 +60,23 @@ def require_loadable(folder: Path, expected: Mapping[str, int]) -> None:
 
 def _load(folder: str) -> dict[str, int]:
     import datasets
+    import pyarrow.parquet as pq
 
     datasets.disable_progress_bars()
     rows = {}
     for name in CONFIGS:
         rows[name] = 0
-        for split in split_files(Path(folder), name):
+        for split, files in split_files(Path(folder), name).items():
             whole = datasets.load_dataset(folder, name, split=split)
+            if whole.num_rows != (written := sum(pq.read_metadata(file).num_rows for file in files)):
+                raise ExportInvariantError(f"split {split} of {name} loads {whole.num_rows} rows of {written} written")
             streamed = datasets.load_dataset(folder, name, split=split, streaming=True)
             if next(iter(streamed), None) != next(iter(whole), None) or streamed.features != whole.features:
                 raise ExportInvariantError(f"config {name} gives other rows when it is streamed")
             rows[name] += whole.num_rows
     plain = datasets.load_dataset(folder)
+    if (wanted := list(split_files(Path(folder), DEFAULT_CONFIG))) != list(plain):
+        raise ExportInvariantError(f"without a name the release loads the splits {list(plain)}, it has {wanted}")
     for split, loaded in plain.items():
         if tuple(loaded.column_names) != QREL_COLUMNS:
             raise ExportInvariantError(

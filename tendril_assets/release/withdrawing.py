@@ -3,7 +3,7 @@
 ``withdraw`` works on every version below a collection's release folder. What a published copy or tag holds cannot be
 called back from here; the manifest of a withdrawn version says by id what that is, and since when (``release.withdrawn``).
 
-A withdrawn folder has no front matter, and its BEIR judgments lie in ``qrels/withdrawn*.tsv``: neither ``datasets``, nor
+A withdrawn folder has no front matter, and its BEIR judgments lie in ``qrels/withdrawn.tsv``: neither ``datasets``, nor
 ``mteb``, nor a BEIR reader takes it for the version. Its hashes are those of what is left, so that changes still show.
 """
 
@@ -19,10 +19,11 @@ from tendril_assets.corpus.erasure import Removed
 from tendril_assets.corpus.identifiers import require_fingerprint
 from tendril_assets.errors import ErasureIncomplete, ExportInvariantError, HashKeyChanged
 from tendril_assets.files import is_left_by_system
+from tendril_assets.records import GRADES
 from tendril_assets.release.beir import write_beir
 from tendril_assets.release.changelog import CHANGELOG, bare, history, noted
 from tendril_assets.release.folders import erase_folder, left_over, set_in_place, sweep, sync_tree, work_folder
-from tendril_assets.release.huggingface import CONFIGS, SPLIT, Rows, read_rows, write_parquet
+from tendril_assets.release.huggingface import CONFIGS, PART_COLUMN, SPLIT, Rows, read_rows, write_parquet
 from tendril_assets.release.manifest import MANIFEST, content_hash, damaged_files, file_hashes, read_manifest
 from tendril_assets.release.withdrawn import (
     WITHDRAWN,
@@ -155,8 +156,9 @@ def _withdraw_one(folder: Path, manifest: dict[str, Any], takes: _Takes, now: da
             f"{folder} holds removed passages, and files that are no part of it ({', '.join(foreign[:5])}): move those away"
         )
     ids = rows.corpus.filter(gone)["id"]
-    judged = pl.col("corpus-id").is_in(ids.implode())
-    left = Rows(rows.corpus.filter(~gone), rows.queries, rows.qrels.filter(~judged))
+    splits = rows.qrels[PART_COLUMN].unique().sort().to_list() if PART_COLUMN in rows.qrels.columns else []
+    splits = splits or manifest.get(WITHDRAWN, {}).get("splits", [])
+    left = _left(rows, gone, has_questions=bool(splits))
     former = withdrawal(folder, manifest)
     told = Withdrawal(
         version=manifest["version"],
@@ -168,7 +170,7 @@ def _withdraw_one(folder: Path, manifest: dict[str, Any], takes: _Takes, now: da
     )
     work = work_folder(folder)
     try:
-        _fill(work, folder, manifest, left, told)
+        _fill(work, folder, manifest, left, told, splits)
         sync_tree(work)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
@@ -177,17 +179,37 @@ def _withdraw_one(folder: Path, manifest: dict[str, Any], takes: _Takes, now: da
     return told
 
 
+def _left(rows: Rows, gone: pl.Series, *, has_questions: bool) -> Rows:
+    """What stays of a version without the passages that are ``gone``; judgments in one split, for a reader that knows no names
+    takes files such as ``test-*`` for a data set.
+
+    ``has_questions``: queries may have been written from a passage; one that loses its last passage of grade 2 goes with it.
+    """
+    ids = rows.corpus.filter(gone)["id"]
+    judged = pl.col("corpus-id").is_in(ids.implode())
+    corpus, qrels = rows.corpus.filter(~gone), rows.qrels.filter(~judged)
+    if not has_questions:
+        return Rows(corpus, rows.queries, qrels)
+    direct = pl.col("score") == max(GRADES)
+    lost = rows.qrels.filter(judged & direct).join(qrels.filter(direct), on="query-id", how="anti")["query-id"]
+    of = pl.Series(lost.unique(), dtype=pl.String).implode()
+    return Rows(
+        corpus,
+        rows.queries.filter(~pl.col("id").is_in(of)),
+        qrels.filter(~pl.col("query-id").is_in(of)).drop(PART_COLUMN, strict=False),
+    )
+
+
 def _leave(former: Path) -> None:
     """The former folder waits beside its place for ``_swept``: what keeps it from being erased is no failed withdrawal."""
 
 
-def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: Withdrawal) -> None:
+def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: Withdrawal, splits: list[str]) -> None:
     work.mkdir()
     write_parquet(work, left)
     write_beir(work, left)
-    judgments = {f"{_QRELS}/{path.name}": _set_aside(path.name) for path in sorted((work / _QRELS).iterdir())}
-    for name, aside in judgments.items():
-        (work / name).rename(work / aside)
+    judgments, aside = f"{_QRELS}/{SPLIT}.tsv", f"{_QRELS}/{WITHDRAWN}.tsv"
+    (work / judgments).rename(work / aside)
     for name in sorted(manifest["files"]):
         if "/" not in name and name.startswith(_KEPT) and (folder / name).is_file():
             shutil.copyfile(folder / name, work / name)
@@ -207,16 +229,13 @@ def _fill(work: Path, folder: Path, manifest: dict[str, Any], left: Rows, told: 
             "passages": list(told.passages),
             "judgments": told.judgments,
             "published": published,
+            # Of a version whose queries may have been written from passages: a later removal has to know.
+            **({"splits": splits} if splits else {}),
         },
-        "content_hash": content_hash({**files, **{name: files[aside] for name, aside in judgments.items()}}),
+        "content_hash": content_hash({**files, judgments: files[aside]}),
         "files": files,
     }
     (work / MANIFEST).write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _set_aside(name: str) -> str:
-    """Where the judgments of a BEIR file lie when they are withdrawn: under no split's name."""
-    return f"{_QRELS}/{WITHDRAWN}.tsv" if name == f"{SPLIT}.tsv" else f"{_QRELS}/{WITHDRAWN}-{name}"
 
 
 def _notice(name: str, told: Withdrawal) -> str:

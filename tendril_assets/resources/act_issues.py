@@ -7,9 +7,10 @@ of the list that name it and the rules, so that an unchanged issue is not read a
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tendril_assets.corpus.acts import ListedAct, act_text, cyrillic_share
 from tendril_assets.corpus.bulletin import cut_issue
@@ -27,6 +28,7 @@ SUFFIXES = ("txt", "pdf", "docx", "html")
 RULES = "issue-1"
 WORKERS = 2
 _FORMAT = 1
+_KEPT_EVERY_S = 20.0
 
 
 class CutText(NamedTuple):
@@ -37,6 +39,16 @@ class CutText(NamedTuple):
     characters: int
     cyrillic_share: float | None
     note: str | None
+
+
+class IssueText(NamedTuple):
+    """``text`` is None where the issue cannot be read; ``problem`` is why, or what is missing of the text. ``passing``: another
+    run may do better."""
+
+    path: Path
+    text: str | None
+    problem: str | None = None
+    passing: bool = False
 
 
 class CutIssue(NamedTuple):
@@ -93,38 +105,54 @@ def cut_issues(
             facts[keys[path]] = known[keys[path]]
     waiting = {path: acts for path, acts in issues.items() if keys[path] not in facts}
     lasting = set(facts)
+    stored, kept_at = set(known), time.monotonic()
     try:
-        for path, text, failure, passing in issue_texts(waiting, limits):
-            acts = waiting[path]
-            if text is None:
-                cut = CutIssue({}, {act.place: f"{path.name} cannot be read: {failure}" for act in acts})
-            else:
-                places = cut_issue(text, acts)
-                pieces = {place: text_facts(text[p.start : p.end], p.note) for place, p in places.found.items()}
-                cut = CutIssue(pieces, places.missing)
-            facts[keys[path]] = cut
-            if not passing:
-                lasting.add(keys[path])
+        for read in issue_texts(waiting, limits):
+            facts[keys[read.path]] = _cut(read, waiting[read.path])
+            if not read.passing:
+                lasting.add(keys[read.path])
+            # Hundreds of printed issues take an hour: a run that is killed must not have read them for nothing.
+            if time.monotonic() - kept_at > _KEPT_EVERY_S:
+                stored = _keep(store, facts, lasting, stored)
+                kept_at = time.monotonic()
     finally:
         # What is read is kept though a later issue fails, and nothing of issues that are gone.
-        kept = {key: facts[key] for key in sorted(lasting) if key in facts}
-        if kept.keys() != known.keys():
-            write_atomically(store, json.dumps([_FORMAT, kept], ensure_ascii=False).encode())
+        _keep(store, facts, lasting, stored)
     return {path: facts[keys[path]] for path in issues}
 
 
-def issue_texts(
-    paths: Sequence[Path] | Mapping[Path, Any], limits: Limits
-) -> Iterator[tuple[Path, str | None, str | None, bool]]:
-    """(path, text, why there is none, whether another run may do better) of each issue, in any order."""
+def _cut(read: IssueText, acts: Sequence[ListedAct]) -> CutIssue:
+    if read.text is None:
+        return CutIssue({}, {act.place: f"{read.path.name} cannot be read: {read.problem}" for act in acts})
+    incomplete = (
+        f"{read.path.name} was not read whole ({read.problem}), so a part may be missing" if read.problem else None
+    )
+    places = cut_issue(read.text, acts)
+    found = {
+        place: text_facts(read.text[piece.start : piece.end], "; ".join(filter(None, (piece.note, incomplete))) or None)
+        for place, piece in places.found.items()
+    }
+    return CutIssue(found, places.missing)
+
+
+def _keep(store: Path, facts: Mapping[str, CutIssue], lasting: set[str], stored: set[str]) -> set[str]:
+    """Write the facts of ``lasting`` where those ``stored`` are others; returns what is stored now."""
+    if lasting != stored:
+        kept = {key: facts[key] for key in sorted(lasting)}
+        write_atomically(store, json.dumps([_FORMAT, kept], ensure_ascii=False).encode())
+    return set(lasting)
+
+
+def issue_texts(paths: Iterable[Path], limits: Limits) -> Iterator[IssueText]:
+    """The text of each issue, in any order."""
     others = []
     for path in paths:
         if path.suffix != ".txt":
             others.append(path)
         elif path.stat().st_size > limits.max_bytes:
-            yield path, None, f"too_large: {path.stat().st_size} bytes, limit {limits.max_bytes}", False
+            yield IssueText(path, None, f"too_large: {path.stat().st_size} bytes, limit {limits.max_bytes}")
         else:
-            yield path, plain_issue(path), None, False
+            yield IssueText(path, plain_issue(path))
     if not others:
         return
     # At the first issue that needs it: the readers take long to import.
@@ -132,9 +160,10 @@ def issue_texts(
 
     for job_id, read, _ in read_documents(((str(path), path) for path in others), limits, WORKERS):
         if read.outcome in WITH_TEXT:
-            yield Path(job_id), joined([page.text for page in read.pages]), None, False
+            problem = None if read.outcome == "ok" else f"{read.outcome}: {read.message}"
+            yield IssueText(Path(job_id), joined([page.text for page in read.pages]), problem)
         else:
-            yield Path(job_id), None, f"{read.outcome}: {read.message}", read.transient
+            yield IssueText(Path(job_id), None, f"{read.outcome}: {read.message}", read.transient)
 
 
 def plain_issue(path: Path) -> str:
@@ -168,11 +197,11 @@ def joined(pages: Sequence[str]) -> str:
 
 def _key(sha256: str, path: Path, acts: Sequence[ListedAct], limits: ExtractionSpec) -> str:
     """Everything a cut depends on, as a hash."""
-    version = RULES
+    version = f"{RULES}|{limits.model_dump_json(exclude={'max_failed_share'})}"
     if path.suffix != ".txt":
         from tendril_assets.corpus.extract import EXTRACTOR_VERSION
 
-        version = f"{RULES}|{EXTRACTOR_VERSION}|{limits.model_dump_json(exclude={'max_failed_share'})}"
+        version = f"{version}|{EXTRACTOR_VERSION}"
     listed = [[a.place, a.number, a.kind, a.date.isoformat() if a.date else None] for a in acts]
     named = json.dumps([sha256, path.suffix, version, listed], ensure_ascii=False)
     return hashlib.sha256(named.encode()).hexdigest()

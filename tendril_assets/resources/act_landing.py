@@ -81,8 +81,11 @@ def landed_acts(folder: Path, limits: ExtractionSpec, hash_of: Callable[[Path], 
     for row in listed:
         act, fate = row.act, fates[row.act.place]
         if act.key is not None and holder[act.key] != act.place:
-            first = next(r.row for r in listed if r.act.place == holder[act.key])
-            fate = _Fate(REPEATED, _Source(None, None), f"row {first} of {LIST} has the same number and day")
+            first = listed[holder[act.key] - 1].row
+            theirs, own_facts = fates[holder[act.key]].source.facts, fate.source.facts
+            differs = theirs and own_facts and theirs.sha256 != own_facts.sha256
+            told = f"row {first} of {LIST} has the same number and day{', and another text' if differs else ''}"
+            fate = _Fate(REPEATED, _Source(None, None), told)
         facts = fate.source.facts
         measured = (facts.cyrillic_share, facts.characters) if facts else (None, None)
         issue = act.issue if fate.source.path is None or fate.source.path.parent.name == ISSUES_FOLDER else None
@@ -91,7 +94,8 @@ def landed_acts(folder: Path, limits: ExtractionSpec, hash_of: Callable[[Path], 
             (act.place, act.key, act.number, act.date, act.kind, act.title, issue, fate.outcome, *measured, message)
         )
         if fate.outcome == KEPT and facts is not None and fate.source.path is not None:
-            path = str(fate.source.path.resolve())
+            # Not resolved: what a link leads to need not be called as what stands here, and the name tells what it is.
+            path = str(fate.source.path.absolute())
             documents.append((act.key, ACT_DOCUMENT, path, facts.sha256, facts.size_bytes, False))
     landed = LandedActs(TABLES["acts"].frame(acts), TABLES["documents"].frame(documents))
     if landed.documents.is_empty():
@@ -113,7 +117,10 @@ def _own_files(folder: Path, keys: set[str]) -> dict[str, Path]:
             nearest = get_close_matches(key, keys, 1)
             hint = f"; the nearest is {nearest[0]}.txt" if nearest and nearest[0] != key else ""
             raise LandingError(f"{path}: expected <key>.txt with the key of an act of {LIST}{hint}")
-        found[key] = path
+        if found.setdefault(key, path) != path:
+            raise LandingError(
+                f"{root}: two files have the name {key}.txt, in two spellings of Unicode; keep one of them"
+            )
     return found
 
 
@@ -173,7 +180,8 @@ def _source(
 ) -> _Source:
     act = row.act
     if row.text is not None:
-        return _Source(folder / LIST, text_facts(act_text(row.text)))
+        unread = f"{TEXTS_FOLDER}/{act.key}.txt is not read, for the list has its text" if act.key in own else None
+        return _Source(folder / LIST, text_facts(act_text(row.text), unread))
     if act.key is not None and act.key in own:
         path = own[act.key]
         return _Source(path, text_facts(own_text(path)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tendril_assets.corpus.acts import ListedAct, adopted, clean_title, kind_of, normal_number
+from tendril_assets.corpus.acts import ListedAct, adopted, clean_title, kind_of, normal_kind, normal_number
 from tendril_assets.corpus.identifiers import nfc
 from tendril_assets.errors import LandingError
 from tendril_assets.resources.landing import Problems, read_rows
@@ -72,7 +72,7 @@ def _act(place: int, fields: dict[str, object]) -> ListedAct:
     issue = _text(fields, "issue")
     if issue is not None and (set(issue) & _STEM or issue.startswith(".")):
         raise ValueError(f"issue {issue[:40]!r} cannot be the stem of a file in {ISSUES_FOLDER}/")
-    return ListedAct(place, printed, number, day, title, kind or kind_of(number, title), issue)
+    return ListedAct(place, printed, number, day, title, normal_kind(kind) if kind else kind_of(number, title), issue)
 
 
 def _text(fields: dict[str, object], name: str, *, plain: bool = True) -> str | None:

@@ -75,9 +75,9 @@ def own_text(path: Path) -> str:
 
 def _of_issues(issues: dict[Path, _Wanted], limits: Limits) -> Iterator[tuple[str, str, str]]:
     listed = {folder: read_list(folder / LIST) for folder in {path.parent.parent for path in issues}}
-    for path, text, failure, _ in issue_texts(issues, limits):
+    for path, text, problem, _ in issue_texts(issues, limits):
         if text is None:
-            raise LandingError(f"{path} could be read when it was landed, and cannot now ({failure}); {_AGAIN}")
+            raise LandingError(f"{path} could be read when it was landed, and cannot now ({problem}); {_AGAIN}")
         acts = [row.act for row in listed[path.parent.parent] if row.act.issue == nfc(path.stem)]
         pieces = cut_issue(text, acts).found
         found = (

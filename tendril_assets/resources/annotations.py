@@ -4,14 +4,14 @@ The answers stay in the landing file, so a changed rule grades them anew at the 
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tendril_assets.errors import LandingError
-from tendril_assets.judging.annotator import answer_columns
+from tendril_assets.judging.annotator import WORDING, answer_columns, wording
 from tendril_assets.judging.answer_form import CONTRADICTION, DELIMITER, OK, QuestionForm
 from tendril_assets.judging.prompts import Guideline
 from tendril_assets.records import GRADES
@@ -23,11 +23,13 @@ def read_annotations(path: Path, guideline: Guideline) -> pl.DataFrame:
     """Rows of ``calibration_annotations`` from a file with query_id, passage_id, annotator and the answers.
 
     The answers are ``grade`` or, for a guideline with two questions, one column per question (or, of another source,
-    ``grade`` all the same). A row without any answer is not annotated: its grade is empty.
+    ``grade`` all the same). A row without any answer is not annotated: its grade is empty. A row may say in column
+    ``guideline`` by which wording it was answered (``judging.annotator.wording``).
 
     Raises:
-        LandingError: no column with answers; an answer outside its vocabulary, one without the other, two that exclude
-            each other, or a grade beside them that the rule does not give; and whatever ``read_table`` finds.
+        LandingError: no column with answers; answers by another wording of the guideline; an answer outside its
+            vocabulary, one without the other, two that exclude each other, or a grade beside them that the rule does not
+            give; and whatever ``read_table`` finds.
     """
     table = TABLES["calibration_annotations"]
     annotations = read_table(path, table, choices={"grade": GRADES})
@@ -35,6 +37,7 @@ def read_annotations(path: Path, guideline: Guideline) -> pl.DataFrame:
     rows = list(read_rows(path))
     # Lines of JSON need not have the same columns.
     header = set().union(*(row for _, row in rows))
+    _refuse_other_wordings(path, rows, guideline)
     absent = [column for column in wanted if column not in header]
     if rows and absent and not (len(absent) == len(wanted) and "grade" in header):
         raise LandingError(
@@ -55,6 +58,20 @@ def read_annotations(path: Path, guideline: Guideline) -> pl.DataFrame:
             problems.add(number, f"grade is {written}, but the answers make {'none' if made is None else made}")
     problems.raise_if_any()
     return annotations.with_columns(pl.Series("grade", grades, table.schema["grade"]))
+
+
+def _refuse_other_wordings(path: Path, rows: Sequence[tuple[int, Mapping[str, Any]]], guideline: Guideline) -> None:
+    """Agreement with answers to other questions would be no figure of this guideline, nor of the other one."""
+    own, problems = wording(guideline), Problems(path)
+    for number, row in rows:
+        given = str(row.get(WORDING) or "").strip()
+        if given and given != own:
+            problems.add(
+                number,
+                f"was answered by another wording ({given[:40]}) than guideline {guideline.name} has now ({own}). Have the "
+                "pair annotated anew, and keep the old row in a file of another name",
+            )
+    problems.raise_if_any()
 
 
 def _grade(form: QuestionForm, row: Mapping[str, Any], number: int, problems: Problems) -> int | None:

@@ -30,6 +30,8 @@ KEPT: Mapping[str, str] = {
 # The external collection: published by others, and landed anew each time. What ranks it and what compares the corpus with
 # it names its ids.
 _TEST = {"test_corpus": ("passage_id", "document_id", "group_id"), "test_qrels": ("passage_id",)}
+# Texts of passages that people graded, handed in beside the documents: named ones have the ids of the corpus.
+_GRADED = {"calibration_pairs": ("passage_id",)}
 _OF_TEST = frozenset({"leakage", *(table.name for table in TABLES.values() if table.stage == "evaluation")})
 _PLACE = ("passage_id", "document_id", "group_id")
 _TYPES = ("VARCHAR", "VARCHAR[]")
@@ -74,14 +76,20 @@ def known_passages(warehouse: Warehouse, collection: str, removed: Removed) -> p
 
 
 def landed_by_others(warehouse: Warehouse, collection: str, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Table of the external test collection -> those of ``ids`` in it; only who keeps the landing folder can take them
-    out. Raises WarehouseError."""
-    return _landed(warehouse, collection, _present(warehouse, collection), sorted(ids))
+    """Table of the external test collection, or of the pairs that people graded, -> those of ``ids`` in it; only who keeps
+    the landing folder can take them out. Raises WarehouseError."""
+    return _landed(warehouse, collection, _present(warehouse, collection), sorted(ids), {**_TEST, **_GRADED})
 
 
-def _landed(warehouse: Warehouse, collection: str, present: Iterable[str], wanted: list[str]) -> dict[str, list[str]]:
+def _landed(
+    warehouse: Warehouse,
+    collection: str,
+    present: Iterable[str],
+    wanted: list[str],
+    tables: Mapping[str, Sequence[str]] = _TEST,
+) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for table, columns in _TEST.items():
+    for table, columns in tables.items():
         if table in present and wanted:
             every = " UNION ".join(f"SELECT {c} AS id FROM {table} WHERE {_holds(c, 'VARCHAR')}" for c in columns)
             both = warehouse.frame(collection, every + " ORDER BY id", "read the test collection", ids=wanted)

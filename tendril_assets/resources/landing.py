@@ -221,12 +221,12 @@ def read_table(
     return pl.DataFrame(rows, schema={c.name: table.schema[c.name] for c in columns}, orient="row")
 
 
-def read_removals(folder: Path, kinds: Collection[str], *, named: bool = False) -> pl.DataFrame:
+def read_removals(folder: Path, kinds: Collection[str] | None, *, named: bool = False) -> pl.DataFrame:
     """Rows of ``removals`` from ``removals.csv``; none where there is no such file.
 
-    ``kinds`` are those the collection knows; ``named``: its passages are named ``<group>#<number>``. A date in the future is
-    allowed: it is the day of the request, and delays nothing. Raises LandingError as ``read_table`` does, also for an id
-    that cannot be one of its kind.
+    ``kinds`` are those the collection knows, None: any; ``named``: its passages are named ``<group>#<number>``. A date in
+    the future is allowed: it is the day of the request, and delays nothing. Raises LandingError as ``read_table`` does, also
+    for an id that cannot be one of its kind.
     """
     path = find_optional(folder, "removals", ("csv",))
     if path is None:
@@ -234,9 +234,19 @@ def read_removals(folder: Path, kinds: Collection[str], *, named: bool = False) 
     return read_table(
         path,
         TABLES["removals"],
-        choices={"kind": kinds},
+        choices={} if kinds is None else {"kind": kinds},
         wrong=lambda row: shape_problem(row["kind"], row["id"], named=named),
     )
+
+
+def listed_removals(folder: Path) -> pl.DataFrame:
+    """``read_removals`` for who looks at the list of any collection, outside its landing, which alone knows its kinds.
+
+    ``kind`` is as the list has it; ``table_kind`` as the table has it: a group goes by its collection's own word in the list.
+    """
+    read = read_removals(folder, None, named=True)
+    is_own_word = ~pl.col("kind").is_in(["document", "passage", "pair"])
+    return read.with_columns(pl.when(is_own_word).then(pl.lit("project")).otherwise("kind").alias("table_kind"))
 
 
 def _value(column: Column, value: Any, row: int, problems: Problems, name: str) -> Any:

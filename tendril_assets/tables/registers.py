@@ -178,7 +178,7 @@ STAGES = (
             "stage before it.", "system", """
         system VARCHAR system of the stage
         stage VARCHAR base, tuned, hybrid or reranked
-        before VARCHAR system of the stage before
+        before VARCHAR system of the stage before: of those it is made of, the best
         measure VARCHAR measure
         value DOUBLE? macro mean over the validation groups; empty where none can be measured
         before_value DOUBLE? the same of the stage before

@@ -1,7 +1,6 @@
 """Splits fixed by file, through Dagster: each promise is a check that blocks and names what breaks it."""
 
 from datetime import date
-from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -10,7 +9,7 @@ import pytest
 from tendril_assets.assets.fixed_splits import corpus_groups
 from tendril_assets.qrels.fixed_splits import fixed_splits
 from tendril_assets.tables import TABLES
-from tendril_assets_tests.assets.toy_registers import ACTS, Home, checks_of, passage_id, spec_of
+from tendril_assets_tests.assets.toy_registers import ACTS, Home, checks_of, passage_id, spec_of, tables
 
 OF_THE_FILE = (
     "each_group_in_one_split",
@@ -20,9 +19,16 @@ OF_THE_FILE = (
 )
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return Home(tmp_path_factory.mktemp("splits"), spec_of(None))
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path, spec_of(None))
+def home(made: Home) -> Home:
+    """The toy collection as it was landed, and nothing that a test before made of it."""
+    made.write(**{name: TABLES[name].empty() for name in ("splits", "split_sizes", "leakage")}, **tables())
+    return made
 
 
 def landed(**changes: str | None) -> pl.DataFrame:
@@ -78,7 +84,7 @@ def test_nothing_is_made_of_splits_that_break_a_promise(home: Home) -> None:
     result = home.run("splits", "passage_texts", "similar_texts", "leakage")
     assert not result.success
     assert [name for name, passed in checks_of(result).items() if not passed] == ["splits_are_the_corpus"]
-    assert not home.warehouse.exists("toy", "leakage")
+    assert home.load("leakage").is_empty()
 
 
 def test_an_act_in_two_places_is_red(home: Home) -> None:
@@ -93,12 +99,13 @@ def test_an_act_in_two_places_is_red(home: Home) -> None:
 
 
 def test_without_a_file_the_step_says_what_to_do(home: Home) -> None:
-    home.write(landed_splits=TABLES["landed_splits"].empty())
+    before = TABLES["splits"].frame([("t0-У", "train")])
+    home.write(landed_splits=TABLES["landed_splits"].empty(), splits=before)
     result = home.run("splits")
     assert not result.success
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     assert "the landing folder has no split.json" in str(failure.step_failure_data)
-    assert not home.warehouse.exists("toy", "splits")
+    assert home.load("splits").equals(before)
 
 
 def test_a_removed_act_may_stay_in_the_file(home: Home) -> None:

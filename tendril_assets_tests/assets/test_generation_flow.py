@@ -1,5 +1,7 @@
 """Questions over the passages of a toy collection, by real requests: drawn, asked once, filtered, kept, erased."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +9,21 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from tendril_assets.assets.asking import open_ledger
+from tendril_assets.assets.common import store, table_assets
+from tendril_assets.assets.fixed_splits import fixed_splits_checks
 from tendril_assets.assets.generation import REQUESTS, generation_assets
 from tendril_assets.corpus.erasure import Removed
 from tendril_assets.errors import IncompleteJudgments
 from tendril_assets.judging.purposes import HAND_OVERS, needed
-from tendril_assets.queries.questions import question_id
+from tendril_assets.queries.questions import draw_passages, question_id
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.erasing import erase_hand_over, removed_requests
 from tendril_assets.resources.gateway import Gateway
-from tendril_assets.resources.ledger import Ledger
 from tendril_assets.resources.sql import query
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec_registers import LiveSpec
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.assets.http_stub import Stub, serving
 
@@ -70,13 +75,42 @@ def ask(_: str, passage: str) -> tuple[int, str, str]:
     return 200, f"Как долго хранится {subject_of(passage)}?", "stop"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
-    warehouse = Warehouse(database=str(tmp_path / "warehouse.duckdb"), snapshot=str(tmp_path / "snapshot.duckdb"))
+@pytest.fixture(scope="module")
+def unasked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unasked")
+    warehouse = Warehouse(database=str(folder / "warehouse.duckdb"), snapshot=str(folder / "snapshot.duckdb"))
     rows = {"corpus": CORPUS, "splits": SPLITS}
     warehouse.replace("toy", {name: TABLES[name].frame(given) for name, given in rows.items()}, "test")
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def home(unasked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection whose splits are fixed."""
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    return shutil.copytree(unasked, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def first(unasked: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dg.ExecuteInProcessResult]:
+    """The same, all its questions asked and answered, and the run that did it."""
+    folder = shutil.copytree(unasked, tmp_path_factory.mktemp("asked"), dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch, serving(ask) as stub:
+        patch.setenv("TENDRIL_HOME", str(folder))
+        result = run(spec(), resources(folder, stub))
+        assert (result.success, stub.calls) == (True, ASKED)
+    return folder, result
+
+
+@pytest.fixture
+def asked(
+    first: tuple[Path, dg.ExecuteInProcessResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[dict[str, Any], Stub]]:
+    """Resources on a copy of it, and a gateway that nothing was asked of yet."""
+    monkeypatch.setenv("TENDRIL_HOME", str(tmp_path))
+    shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
+    with serving(ask) as stub:
+        yield resources(tmp_path, stub), stub
 
 
 def resources(home: Path, stub: Stub, **gateway: Any) -> dict[str, Any]:
@@ -90,10 +124,16 @@ def resources(home: Path, stub: Stub, **gateway: Any) -> dict[str, Any]:
 def run(chosen: CollectionSpec, given: dict[str, Any], selection: str = "") -> dg.ExecuteInProcessResult:
     stage = generation_assets(chosen)
     keys = dg.AssetSelection.assets(*(["toy", name] for name in selection.split()))
+    return execute([*stage.assets, *stage.checks], given, keys if selection else None)
+
+
+def execute(
+    definitions: list[Any], given: dict[str, Any], selection: dg.AssetSelection | None = None
+) -> dg.ExecuteInProcessResult:
     return dg.materialize(
-        [*stage.assets, *stage.checks],
+        definitions,
         resources=given,
-        selection=keys if selection else None,
+        selection=selection,
         instance=dg.DagsterInstance.ephemeral(),
         raise_on_error=False,
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
@@ -113,32 +153,30 @@ def checks(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     return {e.check_name: e.passed for e in result.get_asset_check_evaluations()}
 
 
-def test_each_drawn_passage_is_asked_about_once_and_a_second_run_does_nothing(home: Path) -> None:
-    with serving(ask) as stub:
-        given = resources(home, stub)
-        first = run(spec(), given)
-        assert first.success
-        assert set(checks(first).values()) == {True}
-        assert stub.calls == ASKED
-        rows = table(given)
-        assert rows["status"].to_list() == ["accepted"] * ASKED
-        assert rows.group_by("question_set", "group_id").len().sort("group_id").rows() == [
-            ("train", "a", 2),
-            ("unseen", "b", 2),
-            ("train", "c", 2),
-        ]
-        assert set(rows.filter(question_set="train")["level"]) == {"synthetic"}
-        assert set(rows.filter(question_set="unseen")["model"]) == {"toy/mistral-7b"}
-        assert rows["query_id"].n_unique() == ASKED
-        assert rows["query_id"].str.contains(r"^q-[0-9a-f]{20}$").all()
-        # Depth 6 of 7 passages for each of 6 questions.
-        told = metadata(first, "generated_questions")
-        assert (told["pairs_scored"], told["pairs_scored_before"], told["median_teacher_rank"]) == (36, 0, 1.0)
-        assert told["accepted_share_train"] == 1.0
-        again = metadata(run(spec(), given), "generated_questions")
-        assert (again["pairs_scored"], again["pairs_scored_before"]) == (0, 36)
-        assert stub.calls == ASKED
-        assert table(given).equals(rows)
+def test_each_drawn_passage_is_asked_about_once_and_a_second_run_does_nothing(
+    first: tuple[Path, dg.ExecuteInProcessResult], asked: tuple[dict[str, Any], Stub]
+) -> None:
+    given, stub = asked
+    assert set(checks(first[1]).values()) == {True}
+    rows = table(given)
+    assert rows["status"].to_list() == ["accepted"] * ASKED
+    assert rows.group_by("question_set", "group_id").len().sort("group_id").rows() == [
+        ("train", "a", 2),
+        ("unseen", "b", 2),
+        ("train", "c", 2),
+    ]
+    assert set(rows.filter(question_set="train")["level"]) == {"synthetic"}
+    assert set(rows.filter(question_set="unseen")["model"]) == {"toy/mistral-7b"}
+    assert rows["query_id"].n_unique() == ASKED
+    assert rows["query_id"].str.contains(r"^q-[0-9a-f]{20}$").all()
+    # Depth 6 of 7 passages for each of 6 questions.
+    told = metadata(first[1], "generated_questions")
+    assert (told["pairs_scored"], told["pairs_scored_before"], told["median_teacher_rank"]) == (36, 0, 1.0)
+    assert told["accepted_share_train"] == 1.0
+    again = metadata(run(spec(), given), "generated_questions")
+    assert (again["pairs_scored"], again["pairs_scored_before"]) == (0, 36)
+    assert stub.calls == 0
+    assert table(given).equals(rows)
 
 
 def test_every_reply_gets_one_outcome_with_its_figure_and_evidence(home: Path) -> None:
@@ -188,11 +226,11 @@ def test_a_published_question_outlives_new_acts_and_stricter_filters(home: Path)
         chosen = spec(sets={"unseen": {**SETS["unseen"], "questions": 1}})
         chosen = chosen.model_copy(update={"qrels": chosen.qrels.model_copy(update={"append_only": True})})
         landed = TABLES["landed_qrels"]
-        given["warehouse"].replace("toy", {"landed_qrels": landed.empty()}, "test")
-        assert run(chosen, given).success
-        (first,) = table(given).iter_rows(named=True)
+        warehouse = given["warehouse"]
+        passages = warehouse.load("toy", "corpus").join(warehouse.load("toy", "splits"), on="group_id")
+        (first,) = draw_passages(passages, chosen.registers.generation, chosen.seed)["passage_id"]
         # Of all passages the one that is not drawn by itself was published.
-        other = {"b#0": "b#1", "b#1": "b#0"}[first["passage_id"]]
+        other = {"b#0": "b#1", "b#1": "b#0"}[first]
         text_of = {passage: words for passage, words, *_ in CORPUS}
         published = question_id(other, ask("", text_of[other])[1])
         given["warehouse"].replace("toy", {"landed_qrels": landed.frame([(published, other, 2, None)])}, "test")
@@ -236,9 +274,37 @@ def test_open_questions_stop_the_table_unless_that_is_allowed(home: Path) -> Non
         assert stub.calls == ASKED
 
 
-@pytest.mark.parametrize("model", ["toy/qwen2.5-14b", "toy/Vikhr-Qwen-2.5"])
-def test_a_family_that_the_models_names_tell_blocks_before_anything_is_paid_for(home: Path, model: str) -> None:
-    sets = {**SETS, "unseen": {**SETS["unseen"], "llm": {"model": model}}}
+def test_an_asked_question_about_a_training_act_blocks_before_anything_is_paid_for(home: Path) -> None:
+    chosen = spec()
+    registers = chosen.registers.model_copy(update={"live": LiveSpec()})
+    splits = chosen.splits.model_copy(update={"live": "test_unseen"})
+    chosen = chosen.model_copy(update={"registers": registers, "splits": splits})
+    attachments = TABLES["live_attachments"]
+
+    def attached(act: str, stub: Stub) -> dg.ExecuteInProcessResult:
+        row = {"query_id": "l1", "project": act, "group_id": act, "how": "section", "route": "pool"}
+
+        @table_assets(chosen, ["live_attachments"])
+        def attach(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.MaterializeResult]:
+            frame = attachments.frame([row | {"clauses": [], "found": [], "passages": []}])
+            yield from store(context, warehouse, chosen, {"live_attachments": frame})
+
+        stage = generation_assets(chosen)
+        checks_of_splits = {next(iter(one.check_specs)).name: one for one in fixed_splits_checks(chosen)}
+        live = checks_of_splits["live_groups_are_held_out"]
+        return execute([attach, *stage.assets, live, *stage.checks], resources(home, stub))
+
+    with serving(ask) as stub:
+        blocked = attached("a", stub)
+        assert not blocked.success
+        assert checks(blocked) == {"live_groups_are_held_out": False}
+        assert stub.calls == 0
+        assert attached("b", stub).success
+        assert stub.calls == ASKED
+
+
+def test_a_family_that_the_models_names_tell_blocks_before_anything_is_paid_for(home: Path) -> None:
+    sets = {**SETS, "unseen": {**SETS["unseen"], "llm": {"model": "toy/Vikhr-Qwen-2.5"}}}
     with serving(ask) as stub:
         result = run(spec(sets=sets), resources(home, stub))
         assert not result.success
@@ -254,50 +320,41 @@ def test_a_family_declared_for_both_is_a_mistake_of_the_specification() -> None:
         spec(sets={"live": {**SETS["unseen"], "split": "test_live"}})
 
 
-def test_a_changed_passage_is_asked_about_anew_and_no_other(home: Path) -> None:
-    with serving(ask) as stub:
-        given = resources(home, stub)
-        assert run(spec(), given).success
-        changed = [(i, t + " Срок считается с даты возврата." if i == "b#0" else t, *rest) for i, t, *rest in CORPUS]
-        given["warehouse"].replace("toy", {"corpus": TABLES["corpus"].frame(changed)}, "test")
-        stale = run(spec(), given, "generated_questions")
-        assert not stale.success
-        assert run(spec(), given).success
-        assert stub.calls == ASKED + 1
+def test_a_changed_passage_is_asked_about_anew_and_no_other(asked: tuple[dict[str, Any], Stub]) -> None:
+    given, stub = asked
+    changed = [(i, t + " Срок считается с даты возврата." if i == "b#0" else t, *rest) for i, t, *rest in CORPUS]
+    given["warehouse"].replace("toy", {"corpus": TABLES["corpus"].frame(changed)}, "test")
+    stale = run(spec(), given, "generated_questions")
+    assert not stale.success
+    assert run(spec(), given).success
+    assert stub.calls == 1
 
 
-def test_a_removed_passage_takes_its_request_and_its_reply_with_it(home: Path) -> None:
-    with serving(ask) as stub:
-        given = resources(home, stub)
-        assert run(spec(), given).success
-        warehouse, artifacts = given["warehouse"], given["artifacts"]
-        left = TABLES["corpus"].frame([row for row in CORPUS if row[0] != "b#0"])
-        warehouse.replace("toy", {"corpus": left}, "test")
-        removed = Removed.of([("passage", "b#0")])
-        requests = removed_requests(warehouse, artifacts, "toy", removed, set(), left["text"])
-        handed = artifacts.read_frame("toy", REQUESTS)
-        assert requests.keys.to_list() == handed.filter(passage_id="b#0")["request_key"].to_list()
-        assert Ledger(home / "ledger").frame(keys=requests.keys).height == 1
-        (erased,) = erase_hand_over(artifacts, "toy", removed, left["text"], requests.keys)
-        assert (erased.name, erased.items) == (REQUESTS, 1)
-        after = artifacts.read_frame("toy", REQUESTS)
-        assert after.height == ASKED - 1
-        assert not after["passage_text"].str.contains("аккредитив").any()
+def test_a_removed_passage_takes_its_request_and_its_reply_with_it(asked: tuple[dict[str, Any], Stub]) -> None:
+    warehouse, artifacts = asked[0]["warehouse"], asked[0]["artifacts"]
+    left = TABLES["corpus"].frame([row for row in CORPUS if row[0] != "b#0"])
+    warehouse.replace("toy", {"corpus": left}, "test")
+    removed = Removed.of([("passage", "b#0")])
+    requests = removed_requests(warehouse, artifacts, "toy", removed, set(), left["text"])
+    handed = artifacts.read_frame("toy", REQUESTS)
+    assert requests.keys.to_list() == handed.filter(passage_id="b#0")["request_key"].to_list()
+    assert open_ledger().frame(keys=requests.keys).height == 1
+    (erased,) = erase_hand_over(artifacts, "toy", removed, left["text"], requests.keys)
+    assert (erased.name, erased.items) == (REQUESTS, 1)
+    after = artifacts.read_frame("toy", REQUESTS)
+    assert after.height == ASKED - 1
+    assert not after["passage_text"].str.contains("аккредитив").any()
 
 
-def test_a_text_that_the_corpus_still_has_keeps_its_reply(home: Path) -> None:
-    with serving(ask) as stub:
-        given = resources(home, stub)
-        assert run(spec(), given).success
-        words = next(words for passage, words, *_ in CORPUS if passage == "b#0")
-        # The same text stands in another act by now, under an id that was never asked about.
-        left = [row for row in CORPUS if row[0] != "b#0"] + [("e#0", words, "e", "e", 1)]
-        texts = TABLES["corpus"].frame(left)["text"]
-        given["warehouse"].replace("toy", {"corpus": TABLES["corpus"].frame(left)}, "test")
-        removed = Removed.of([("passage", "b#0")])
-        requests = removed_requests(given["warehouse"], given["artifacts"], "toy", removed, set(), texts)
-        assert requests.keys.is_empty()
-        assert requests.rows["passage_id"].to_list() == ["b#0"]
+def test_a_text_that_the_corpus_still_has_keeps_its_reply(asked: tuple[dict[str, Any], Stub]) -> None:
+    warehouse, artifacts = asked[0]["warehouse"], asked[0]["artifacts"]
+    words = next(words for passage, words, *_ in CORPUS if passage == "b#0")
+    # The same text stands in another act by now, under an id that was never asked about.
+    left = TABLES["corpus"].frame([row for row in CORPUS if row[0] != "b#0"] + [("e#0", words, "e", "e", 1)])
+    warehouse.replace("toy", {"corpus": left}, "test")
+    requests = removed_requests(warehouse, artifacts, "toy", Removed.of([("passage", "b#0")]), set(), left["text"])
+    assert requests.keys.is_empty()
+    assert requests.rows["passage_id"].to_list() == ["b#0"]
 
 
 def test_questions_are_asked_before_the_judge_and_nothing_else_is_worded() -> None:

@@ -40,18 +40,18 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def finished_home(tmp_path_factory):
-    """After a whole run with a judge that was accepted."""
+def first(tmp_path_factory):
+    """A whole run with a judge that was accepted: its folder, its result and how often the judge was asked."""
     folder = tmp_path_factory.mktemp("finished")
     with serving(judge) as stub, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TENDRIL_HOME", str(folder))
-        assert run(spec(), resources_in(folder, stub.base_url)).success
-    return folder
+        result = run(spec(), resources_in(folder, stub.base_url))
+    return folder, result, stub.calls
 
 
 @pytest.fixture
-def finished(finished_home, home):
-    shutil.copytree(finished_home, home, dirs_exist_ok=True)
+def finished(first, home):
+    shutil.copytree(first[0], home, dirs_exist_ok=True)
     return resources_in(home, NOWHERE)
 
 
@@ -81,29 +81,31 @@ def versions(result: dg.ExecuteInProcessResult) -> dict[str, str | None]:
     }
 
 
-def test_each_route_gives_its_grades_and_a_second_run_asks_and_changes_nothing(home):
-    with serving(judge) as stub:
-        given = resources_in(home, stub.base_url)
-        first = run(spec(), given)
-        assert first.success
-        assert set(checks(first).values()) == {True}
-        assert graded(given) == GOLD | JUDGED
-        assert routes(given) == {
-            **dict.fromkeys(JUDGED, "judge"),
-            ("l1", "1-П_01022020#0000"): "clauses",
-            ("l1", "1-П_01022020#0001"): "neighbour",
-            ("q-1", "2-У_01022021#0000"): "generated",
-        }
-        evidence = given["warehouse"].load(COLLECTION, "qrel_evidence").filter(route="neighbour")["evidence"].to_list()
-        # 40 of the 78 characters below the heading.
-        assert evidence == ["holds 51 % of 1-П_01022020#0000"]
-        # A question whose clause our text lacks has no candidates, and the gold ones are not put to the judge.
-        assert set(given["warehouse"].load(COLLECTION, "candidates")["query_id"]) == {"l2", "m1"}
-        assert stub.calls == CALLS
-        second = run(spec(), given)
-        assert stub.calls == CALLS
-        assert versions(second) == versions(first)
-        assert None not in versions(second).values()
+def test_each_route_gives_its_grades(first, finished):
+    _, result, calls = first
+    assert result.success
+    assert set(checks(result).values()) == {True}
+    assert graded(finished) == GOLD | JUDGED
+    assert routes(finished) == {
+        **dict.fromkeys(JUDGED, "judge"),
+        ("l1", "1-П_01022020#0000"): "clauses",
+        NEIGHBOUR: "neighbour",
+        ("q-1", "2-У_01022021#0000"): "generated",
+    }
+    evidence = finished["warehouse"].load(COLLECTION, "qrel_evidence").filter(route="neighbour")["evidence"].to_list()
+    # 40 of the 78 characters below the heading.
+    assert evidence == ["holds 51 % of 1-П_01022020#0000"]
+    # A question whose clause our text lacks has no candidates, and the gold ones are not put to the judge.
+    assert set(finished["warehouse"].load(COLLECTION, "candidates")["query_id"]) == {"l2", "m1"}
+    assert calls == CALLS
+
+
+def test_a_second_run_asks_and_changes_nothing(first, finished):
+    """No gateway answers there: a request would fail the run."""
+    second = run(spec(), finished)
+    assert second.success
+    assert versions(second) == versions(first[1])
+    assert None not in versions(second).values()
 
 
 def test_where_no_judge_is_accepted_the_graph_goes_on_without_its_labels(home):
@@ -123,13 +125,22 @@ def test_where_no_judge_is_accepted_the_graph_goes_on_without_its_labels(home):
 
 
 def test_what_was_published_stays_though_nothing_grades_it_any_more(finished):
-    """Graded by a judge that was accepted once; and by a rule for neighbours whose threshold is another one now."""
+    """Graded by a judge that was accepted once; and by a rule for neighbours that gives another grade now."""
     published = [(*pair, score, None) for pair, score in (JUDGED | {NEIGHBOUR: 2}).items()]
     write(finished["warehouse"], {"landed_qrels": published, "judgments": []})
     result = run(spec(qrels={"neighbour_overlap": 0.9, "append_only": True}), finished, "qrels")
     assert graded(finished) == GOLD | JUDGED | {NEIGHBOUR: 2}
     assert {routes(finished)[pair] for pair in (*JUDGED, NEIGHBOUR)} == {"published"}
     assert set(checks(result).values()) == {True}
+
+
+def test_a_published_grade_that_a_route_still_gives_keeps_that_route(finished):
+    """Else the next build after a release would know of no neighbour any more."""
+    before = routes(finished)
+    landed = [(*pair, score, None) for pair, score in graded(finished).items()]
+    write(finished["warehouse"], {"landed_qrels": landed})
+    assert run(spec(), finished, "qrels").success
+    assert routes(finished) == before
 
 
 def test_a_better_grade_replaces_the_published_one_and_is_told(finished, capfd):
@@ -140,27 +151,27 @@ def test_a_better_grade_replaces_the_published_one_and_is_told(finished, capfd):
     assert "1 published pairs have another grade" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("lost", "reason"),
-    [
-        (("l1", "1-П_01022020#0007", 2, None), "the passage is no longer there"),
-        (("l9", "1-П_01022020#0000", 2, None), "the query is no longer there"),
-        (("l1", "1-П_01022020#0000", 2, "0123456789abcdef"), "the passage's text is another one than was graded"),
-    ],
-)
-def test_a_published_pair_that_would_vanish_stops_the_build_and_is_named(finished, lost, reason):
-    write(finished["warehouse"], {"landed_qrels": [lost]})
+LOST = {
+    ("l1", "1-П_01022020#0007", 2, None): "the passage is no longer there",
+    ("l9", "1-П_01022020#0000", 2, None): "the query is no longer there",
+    ("l1", "1-П_01022020#0000", 2, "0123456789abcdef"): "the passage's text is another one than was graded",
+}
+
+
+def test_published_pairs_that_would_vanish_stop_the_build_and_are_named(finished):
+    write(finished["warehouse"], {"landed_qrels": list(LOST)})
     before = graded(finished)
     name, message = failure(run(spec(), finished, "qrels"))
     assert name == PublishedPairMissing.__name__
-    assert f"{lost[0]} / {lost[1]} (grade 2, published in landed): {reason}" in message
+    assert "3 of 3 published pairs would vanish" in message
+    for (query, passage, *_), reason in LOST.items():
+        assert f"{query} / {passage} (grade 2, published in landed): {reason}" in message
     assert graded(finished) == before
     # The removal list is the one way out; what neighboured a removed gold pair neighbours nothing.
-    write(finished["warehouse"], {"removals": [("pair", f"{lost[0]}/{lost[1]}", "wrong", DAY)]})
+    write(finished["warehouse"], {"removals": [("pair", f"{q}/{p}", "wrong", DAY) for q, p, *_ in LOST]})
     result = run(spec(), finished, "qrels")
     assert set(checks(result).values()) == {True}
-    gone = {(lost[0], lost[1]), NEIGHBOUR} if lost[:2] in before else set()
-    assert graded(finished) == {pair: score for pair, score in before.items() if pair not in gone}
+    assert graded(finished) == {pair: n for pair, n in before.items() if pair[0] != "l1"}
 
 
 def test_without_append_only_history_is_told_and_binds_nobody(finished):
@@ -171,14 +182,14 @@ def test_without_append_only_history_is_told_and_binds_nobody(finished):
     assert graded(finished) == GOLD | JUDGED
 
 
-def released(given, folder: Path, sandbox: bool) -> tuple:
+def released(given, folder: Path, query_id: str, *, sandbox: bool) -> tuple:
     """A release with one pair that nothing else grades; its row of table ``releases``."""
     corpus = given["warehouse"].load(COLLECTION, "corpus")
     page = pl.col("page").cast(pl.Int64)
     texts = corpus.select(id="passage_id", text="text", act="group_id", document="document_id", page=page)
-    qrels = pl.DataFrame([("m1", "2-У_01022021#0000", 1)], schema=["query-id", "corpus-id", "score"], orient="row")
+    qrels = pl.DataFrame([(query_id, "2-У_01022021#0000", 1)], schema=["query-id", "corpus-id", "score"], orient="row")
     columns = ["id", "text", "level", "catalog", "area"]
-    queries = pl.DataFrame([("m1", "?", "manual", "-", "-")], schema=columns, orient="row")
+    queries = pl.DataFrame([(query_id, "?", "manual", "-", "-")], schema=columns, orient="row")
     folder.mkdir(parents=True)
     write_parquet(folder, Rows(texts, queries, qrels))
     return (folder.name, str(folder), "hash", "key", sandbox, 1, 1, 1, datetime(2026, 1, 1), None, None, None)
@@ -186,14 +197,14 @@ def released(given, folder: Path, sandbox: bool) -> tuple:
 
 def test_what_a_release_published_binds_the_next_one_and_a_sandbox_release_does_not(finished, home, capfd):
     own = ("m1", "2-У_01022021#0000")
-    write(finished["warehouse"], {"releases": [released(finished, home / "0.1.0", True)]})
-    assert run(spec(), finished, "qrels").success
-    assert graded(finished) == GOLD | JUDGED
-    assert "1 pairs of the sandbox release 0.1.0 are not among the qrels any more" in capfd.readouterr().err
-
-    write(finished["warehouse"], {"releases": [released(finished, home / "0.2.0", False)]})
+    tried, real = (
+        released(finished, home / "0.1.0", "l2", sandbox=True),
+        released(finished, home / "0.2.0", "m1", sandbox=False),
+    )
+    write(finished["warehouse"], {"releases": [tried, real]})
     assert run(spec(), finished, "qrels").success
     assert graded(finished) == GOLD | JUDGED | {own: 1}
+    assert "1 pairs of the sandbox release 0.1.0 are not among the qrels any more" in capfd.readouterr().err
     assert routes(finished)[own] == "published"
     known = finished["warehouse"].load(COLLECTION, "published_pairs").rows()
     assert [row[:3] + row[4:] for row in known] == [(*own, 1, "0.2.0")]

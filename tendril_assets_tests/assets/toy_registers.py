@@ -1,5 +1,6 @@
 """A toy collection with registers, fixed splits and mined negatives: its tables up to the grades, and the stages after."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -144,13 +145,14 @@ class Home:
     def load(self, table: str) -> pl.DataFrame:
         return self.warehouse.load(COLLECTION, table)
 
+    @cached_property
     def stages(self) -> list[Stage]:
         made = (duplicate_assets, splits_assets, examples_assets, training_assets, evaluation_assets, stages_assets)
         return [stage(self.spec) for stage in made]
 
     def run(self, *names: str) -> dg.ExecuteInProcessResult:
         """The named assets with their checks; all of them where none is named."""
-        stages = self.stages()
+        stages = self.stages
         chosen = dg.AssetSelection.assets(*(asset_key(self.spec, name) for name in names)) if names else None
         live = dg.AssetSpec(asset_key(self.spec, "live_attachments"))
         return dg.materialize(
@@ -158,16 +160,19 @@ class Home:
             resources={"warehouse": self.warehouse, "artifacts": self.artifacts},
             selection=chosen.required_multi_asset_neighbors() if chosen else None,
             raise_on_error=False,
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )
+
+    @cached_property
+    def checks(self) -> dict[str, dg.AssetChecksDefinition]:
+        return {next(iter(check.check_specs)).name: check for stage in self.stages for check in stage.checks}
 
     def check(self, name: str) -> dg.AssetCheckResult:
         """What one check says of the tables as they are."""
-        checks = {next(iter(check.check_specs)).name: check for s in self.stages() for check in s.checks}
-        return checks[name](warehouse=self.warehouse)
+        return self.checks[name](warehouse=self.warehouse)
 
     def blocks(self, name: str) -> bool:
-        checks = {next(iter(check.check_specs)).name: check for s in self.stages() for check in s.checks}
-        return next(iter(checks[name].check_specs)).blocking
+        return next(iter(self.checks[name].check_specs)).blocking
 
 
 def checks_of(result: dg.ExecuteInProcessResult) -> dict[str, bool]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tendril_assets.assets.keys import IDENTIFIER_POLICY
 from tendril_assets.audit.by_id import NOBODY_KNOWS, IdAudit, audit_ids
 from tendril_assets.audit.known import Known
 from tendril_assets.errors import AuditError
@@ -15,6 +16,7 @@ from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.settings import Settings
 from tendril_assets.tables import TABLES
 from tendril_assets_tests.audit.small_home import (
+    AT,
     COLLECTION,
     DOCUMENT,
     GONE,
@@ -153,6 +155,39 @@ def test_a_query(settings: Settings) -> None:
     found = audit(settings, "q2")
     assert (found.subjects[0].kind, found.subjects[0].keys) == ("query", {OWN})
     assert left(found)["tenders.queries.query_id"] == 1
+
+
+def test_a_removed_act_is_looked_for_with_its_passages_and_a_pair_is_no_text(settings: Settings) -> None:
+    act, passage, pair = "590-П_28062017", "590-П_28062017#0003", "q/590-П_28062017#0384"
+    day = dt.date(2026, 3, 1)
+    warehouse = Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot))
+    rows = {
+        "projects": [(act, "О резервах", None, "ru", None)],
+        "removals": [("project", act, "withdrawn", day), ("pair", pair, "wrong", day)],
+        "erased_ids": [("project", act, act, AT), ("passage", passage, act, AT)],
+        # what people graded stays with who landed it, and is told
+        "calibration_pairs": [("q", passage, "live", "Вопрос?", "Текст.", 1)],
+    }
+    warehouse.replace(COLLECTION, {name: TABLES[name].frame(values) for name, values in rows.items()}, "test")
+    warehouse.meta_set(COLLECTION, IDENTIFIER_POLICY, "named")
+    lines = ["kind,id,reason,date", f"act,{act},withdrawn,{day}", f"pair,{pair},wrong,{day}"]
+    (settings.landing / COLLECTION / "removals.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    report = settings.reports / "left.txt"
+    report.parent.mkdir(exist_ok=True)
+    report.write_text(f"({act}#0777)", encoding="utf-8")
+
+    known, listed = audit(settings, act, pair).subjects
+    assert {act, passage} <= known.ids
+    # an act of the folder's list is a project of the table: one entry, and landed
+    assert facts(known, "removal list") == [f"project {act}, {day}: withdrawn"]
+    assert facts(known, "removals.csv") == []
+    found = audit(settings, act)
+    assert any(one.file == str(report) for one in found.result.findings)
+    assert any("calibration_pairs.passage_id" in one.where for one in found.result.findings)
+    assert listed.kind == "pair"
+    assert "audit its passage" in str(listed.unknown)
+    assert facts(listed, "erased") == []
+    assert audit(settings, pair).exit_code == 2
 
 
 def test_an_entry_that_no_run_has_landed_yet(settings: Settings) -> None:

@@ -151,6 +151,13 @@ def test_a_registration_belongs_to_the_act_below_it() -> None:
     assert texts[2] == first
 
 
+def test_what_stands_around_a_heading_may_be_long() -> None:
+    long = "1. " + "Срок равен пяти дням, " * 500
+    texts, _ = cut(f"{long}\n{REAL}\n{long}", act(1, "77-П"))
+    assert texts[1] == act_text(f"{REAL}\n{long}")
+    assert not cut(f"{long}\nПоложение от 1 марта 2021 года № 77-П\n{long[3:]}", act(1, "77-П"))[0]
+
+
 def test_a_number_broken_over_lines() -> None:
     texts, _ = cut("ПОЛОЖЕНИЕ\nот 1 марта 2021 года № 77-\nП\nО сроках\n1. Срок.", act(1, "77-П"))
     assert 1 in texts

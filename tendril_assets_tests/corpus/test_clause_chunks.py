@@ -3,20 +3,25 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.corpus.clause_chunks import Chunk, chunks_of
-from tendril_assets.corpus.clause_passages import act_title, clause_rows
+from tendril_assets.corpus.clause_passages import act_title, bodies, clause_rows, overlapping_removed
 from tendril_assets.corpus.identifiers import KeyedHasher
 from tendril_assets.corpus.named_identifiers import NamedIdentifiers
+from tendril_assets.corpus.removals import Removals
+from tendril_assets.corpus.removed_passages import take_out
 from tendril_assets.corpus.tokens import Pieces
-from tendril_assets.spec_corpus import ChunkingSpec
+from tendril_assets.spec_corpus import ChunkingSpec, NearDuplicateSpec
+from tendril_assets.tables import TABLES
 
 TITLE = "1-П от 01.06.2020 «О залоге»"
 SPEC = ChunkingSpec(policy="clauses", max_tokens=40, overlap_tokens=8)
 # Nine pieces each: number 2 + dots 2, three words of one piece, one of two.
+HASHER = KeyedHasher(b"k" * 32)
 CLAUSES = [f"1.{n}. Банк сдает отчет дома." for n in range(1, 9)]
 
 
@@ -124,7 +129,7 @@ def test_of_any_text(text: str, most: int, heading: bool, counter: Pieces) -> No
 def test_rows_say_where_each_passage_stands() -> None:
     text = "Глава 1. Отчет\n1.1. Банк.\n1.2. Отчет."
     [chunk] = cut(text, ChunkingSpec(policy="clauses"), TITLE)
-    rows = clause_rows("1-П_01062020", "act.txt", [chunk], NamedIdentifiers(KeyedHasher(b"k" * 32)))
+    rows = clause_rows("1-П_01062020", "act.txt", [chunk], NamedIdentifiers(HASHER))
     assert rows.passages == [("1-П_01062020#0000", "1-П_01062020", "act.txt", 1, 0, chunk.text, len(chunk.text))]
     # sha256 of the lower-case text with its line breaks as blanks, by sha256sum
     check = "a07611c0d534ab89"
@@ -134,12 +139,45 @@ def test_rows_say_where_each_passage_stands() -> None:
 
 def test_pages_of_chunks() -> None:
     chunks = [Chunk("a", "", (), None, at, at + 1, 1) for at in (0, 9, 10, 25)]
-    rows = clause_rows("p", "d", chunks, NamedIdentifiers(KeyedHasher(b"k" * 32)), [0, 10, 20], [1, 2, 4])
+    rows = clause_rows("p", "d", chunks, NamedIdentifiers(HASHER), [0, 10, 20], [1, 2, 4])
     assert [row[3] for row in rows.passages] == [1, 1, 2, 4]
+
+
+def tables(text: str, spec: ChunkingSpec, title: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    rows = clause_rows("p", "d", cut(text, spec, title), NamedIdentifiers(HASHER))
+    return TABLES["passages"].frame(rows.passages), TABLES["passage_clauses"].frame(rows.clauses)
+
+
+def test_passages_that_overlap_a_removed_one_are_told() -> None:
+    # ten tokens of heading and six clauses; the second chunk begins with the last of them
+    spec = ChunkingSpec(policy="clauses", max_tokens=64, overlap_tokens=9)
+    text = "\n".join(["Глава 1. Отчет", *CLAUSES[:7], "Глава 2. Залог", "2.1. Банк."])
+    passages, clauses = tables(text, spec, TITLE)
+    assert bodies(passages, clauses)["text"].to_list() == [
+        "\n".join(CLAUSES[:6]),
+        "\n".join(CLAUSES[5:7]),
+        "2.1. Банк.",
+    ]
+    first, second, third = passages["passage_id"]
+    assert overlapping_removed(clauses, [first], [second, third]) == [second]
+    assert overlapping_removed(clauses, [second, third], [first]) == [first]
+    assert overlapping_removed(clauses, [third], [first, second]) == []
+
+
+def test_a_heading_in_common_makes_no_copy_of_a_removed_passage() -> None:
+    title = "1-П от 01.06.2020 «О порядке оценки залога, который принимают организации»"
+    passages, clauses = tables("Глава 1\n1.1. Банк.\nГлава 2\n2.1. Нет.", ChunkingSpec(policy="clauses"), title)
+    removals = Removals.of([("passage", "p#0000")])
+
+    def left(found: pl.DataFrame) -> list[str]:
+        nothing = TABLES["removed_passages"].empty()
+        return take_out(found, removals, nothing, NearDuplicateSpec(), HASHER).passages["passage_id"].to_list()
+
+    assert left(bodies(passages, clauses)) == ["p#0001"]
+    assert left(passages) == []
 
 
 def test_titles_of_acts() -> None:
     assert act_title("590-П", "28.06.2017", "О порядке\n резервов") == "590-П от 28.06.2017 «О порядке резервов»"
     assert act_title("590-П", "28.06.2017", "“О порядке”") == "590-П от 28.06.2017 “О порядке”"
     assert act_title("590-П", "28.06.2017", "") == "590-П от 28.06.2017"
-    assert act_title("1", "2", "О", "Положение") == "Положение № 1 от 2 «О»"

@@ -47,6 +47,10 @@ STARTS = [
     ("1.1-1. Банк вправе", "Текст.", "1.1-1"),
     ("  3.9. Банк", "", "3.9"),
     ("4.8. “Счет доходов” ведется", "Текст;", "4.8"),
+    # behind the note of a revision
+    ("5.2. Банк", "(Пункт в редакции Указания от 01.06.2020 № 18-У)", "5.2"),
+    # the first clause below the inserted clause 3.3-3
+    ("3.3-3.1. Банк", "Текст.", "3.3-3.1"),
 ]
 NO_STARTS = [
     # references that go on over the line
@@ -138,6 +142,28 @@ def test_a_chapter_says_which_number_is_due() -> None:
     assert reader.number_at("4.1 Банк", "Текст.")
     reader.enter(5)
     assert reader.number_at("4.2 Банк", "Текст.") is None
+
+
+ALONE = "Банк оценивает ссуду."
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "after", "starts"),
+    [
+        ("3.9.", "", ALONE, True),
+        ("3.9.", "Текст.", ALONE, True),
+        ("3.9.", "Текст.", "Отражение в учете", False),  # the row of a table
+        ("3.9.", "Текст.", "оценивает ссуду.", False),
+        ("3.9.", "Текст.", "", False),
+        ("3.9.", "Текст", ALONE, False),
+        ("3.9", "Текст.", ALONE, False),
+        ("5.1.", "Текст.", ALONE, False),  # not due
+    ],
+)
+def test_a_number_alone_on_its_line(line: str, before: str, after: str, starts: bool) -> None:
+    reader = ClauseReader()
+    assert reader.number_at("3.8. Текст.", "")
+    assert (reader.number_at(line, before, after) is not None) is starts
 
 
 PATHS = st.lists(st.integers(1, 199), min_size=1, max_size=6)

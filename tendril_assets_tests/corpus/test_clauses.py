@@ -77,10 +77,33 @@ def test_a_heading_does_not_swallow_a_paragraph() -> None:
     assert [part.section for part in structure(text)] == ["Глава 1. Отчет"] * 3
 
 
+def test_a_number_alone_on_its_line_has_the_text_below() -> None:
+    text = "Глава 1. Отчет\n1.1.\nБанк оценивает ссуду.\n1.2.\n\nБанк сдает отчет.\nОн верен."
+    assert [text[part.start : part.end] for part in structure(text)[1:]] == [
+        "1.1.\nБанк оценивает ссуду.",
+        "1.2.\n\nБанк сдает отчет.",
+        "Он верен.",
+    ]
+    assert [(one.number, text[one.text_start :][:9]) for one in clause_starts(text)] == [
+        ("1.1", "Банк оцен"),
+        ("1.2", "Банк сдае"),
+    ]
+
+
+def test_inserted_and_spelt_out_headings() -> None:
+    text = "РАЗДЕЛ ВТОРОЙ\nГлава 3¹. Залог\n3¹.1. Банк.\nСтатья 67¹\n1. Банк.\nСтатья 5(1). Отчет\n1. Банк."
+    assert [(one.number, one.section) for one in clause_starts(text)] == [
+        ("3-1.1", "РАЗДЕЛ ВТОРОЙ / Глава 3¹. Залог"),
+        ("1", "РАЗДЕЛ ВТОРОЙ / Глава 3¹. Залог / Статья 67¹"),
+        ("1", "РАЗДЕЛ ВТОРОЙ / Глава 3¹. Залог / Статья 5(1). Отчет"),
+    ]
+
+
 PIECES = st.sampled_from(
     [
         "1.1. Банк",
         "1.2. банк;",
+        "1.3.",
         "Глава 2. Отчет",
         "Приложение 3",
         "а) да;",

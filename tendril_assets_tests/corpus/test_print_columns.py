@@ -52,6 +52,13 @@ def test_plain_text_and_tables_stay() -> None:
     assert columns_apart(side_by_side(LEFT[:3], RIGHT[:3])) == side_by_side(LEFT[:3], RIGHT[:3])
 
 
+def test_a_page_with_an_unbroken_paragraph_has_no_columns() -> None:
+    """A line of 400 characters may be print, over very wide columns; a longer one is a paragraph."""
+    page = side_by_side(LEFT * 2, RIGHT * 2, at=200)
+    assert columns_apart([*page, "х" * 400]) == [*LEFT * 2, *RIGHT * 2, "х" * 400]
+    assert columns_apart([*page, "х" * 401]) == [*page, "х" * 401]
+
+
 @given(st.lists(st.text(alphabet="аб  1.", max_size=60), max_size=20))
 def test_no_letter_is_lost(lines: list[str]) -> None:
     before = sorted("".join("".join(lines).split()))

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendril_assets.corpus.chunking import PassageText
-from tendril_assets.corpus.identifiers import KeyedHasher
+from tendril_assets.corpus.erasure import ErasedId, erased_ids
+from tendril_assets.corpus.identifiers import Identifiers, KeyedHasher
+from tendril_assets.corpus.named_identifiers import NamedIdentifiers
 from tendril_assets.corpus.passages import passage_rows
 from tendril_assets.corpus.removal_effects import removal_effects, touching
 from tendril_assets.corpus.removals import Removals, shape_problem
@@ -25,11 +27,11 @@ NOTHING = TABLES["removed_passages"].empty()
 PUBLISHED = "0123456789abcdef0123"
 
 
-def passages(*documents: tuple[str, str, list[str]]) -> pl.DataFrame:
+def passages(*documents: tuple[str, str, list[str]], identifiers: Identifiers = HASHER) -> pl.DataFrame:
     rows = []
     for project, document, texts in documents:
         found = [PassageText(1, position, text) for position, text in enumerate(texts)]
-        rows += passage_rows(project, document, found, HASHER)
+        rows += passage_rows(project, document, found, identifiers)
     return TABLES["passages"].frame(rows)
 
 
@@ -119,6 +121,38 @@ def test_a_removed_passage_is_known_again(by_place: bool, document: str, changed
     # The memory is of the passage the entry named, so it neither grows nor drifts.
     again = without(passages(("p", "a", [LONG])), entry, out.removed)
     assert again.removed.equals(first.removed)
+
+
+def test_a_named_id_stands_for_the_text_it_hit_and_stays_empty() -> None:
+    named = NamedIdentifiers(HASHER)
+    removals = Removals.of([("passage", "p#0001")])
+
+    def run(found: list[str], remembered: pl.DataFrame) -> TakenOut:
+        return take_out(passages(("p", "a", found), identifiers=named), removals, remembered, SPEC, HASHER)
+
+    first = run([OTHER, LONG, "Kurz."], NOTHING)
+    assert texts(first) == [OTHER, "Kurz."]
+    # A passage comes before it: the removed text has another number now, and what has its number is no copy of anything.
+    second = run(["Neu.", OTHER, LONG, f"4 {OTHER}"], first.removed)
+    assert texts(second) == ["Neu.", f"4 {OTHER}"]
+    assert second.removed.select("entry", "passage_id", "how").rows() == [
+        ("p#0001", "p#0001", "listed"),
+        ("p#0001", "p#0002", "copy"),
+    ]
+    again = run(["Neu.", OTHER, LONG, f"4 {OTHER}"], second.removed)
+    assert again.removed.equals(second.removed)
+    assert again.removed["whole"][0] == first.removed["whole"][0]
+    # And back again: nothing but the removed text is out.
+    assert texts(run([OTHER, LONG, "Kurz."], again.removed)) == [OTHER, "Kurz."]
+
+
+def test_a_named_passage_is_erased_by_its_entry_though_its_group_is_landed_no_more() -> None:
+    entries = [("passage", "p#0001"), ("project", "q")]
+    assert erased_ids(entries, [], NamedIdentifiers(HASHER)) == [
+        ErasedId("passage", "p#0001", "p#0001"),
+        ErasedId("project", "q", "q"),
+    ]
+    assert [one.kind for one in erased_ids(entries, [], HASHER)] == ["project"]
 
 
 def test_what_leaves_the_list_is_forgotten() -> None:

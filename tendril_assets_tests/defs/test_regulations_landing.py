@@ -127,6 +127,27 @@ def test_outcomes_and_messages(folder: Path) -> None:
     assert acts["place"].to_list() == list(range(1, 13))
 
 
+def test_two_texts_of_one_act_are_told(folder: Path) -> None:
+    write(folder / "acts" / f"{KEYS[0]}.txt", "1. Другой текст.")
+    rows(folder / "acts.jsonl", *LISTED, {**LISTED[0], "text": "1. Третий текст."}, LISTED[0])
+    acts = tables(folder)["acts"]
+    unread = f"acts/{KEYS[0]}.txt is not read, for the list has its text"
+    assert acts["message"].to_list()[0] == unread
+    assert acts["message"].to_list()[4:] == [
+        "row 1 of acts.jsonl has the same number and day, and another text",
+        "row 1 of acts.jsonl has the same number and day",
+    ]
+
+
+def test_a_kind_is_read_as_lists_print_it(folder: Path) -> None:
+    """What is held out by its kind must not be trained on because a list prints it in capitals."""
+    kinds = ("ПОЛОЖЕНИЕ", "инструкция Банка России", "указание", "Регламент")
+    rows(folder / "acts.jsonl", *({**row, "kind": kind} for row, kind in zip(LISTED, kinds, strict=True)))
+    acts = tables(folder)["acts"]
+    assert acts["kind"].to_list() == ["Положение", "Инструкция", "Указание", "Регламент"]
+    assert acts["outcome"].to_list() == ["kept", "kept", "kept", "amendment"]
+
+
 def test_of_a_repeated_act_the_row_with_a_text_counts(folder: Path) -> None:
     rows(
         folder / "acts.jsonl",
@@ -203,6 +224,11 @@ def test_a_removed_act_may_stay_in_the_splits(folder: Path) -> None:
     assert "is not in the list" in refused(folder)
     write(folder / "removals.csv", "kind,id,reason,date\nact,1-У_01012020,просьба,2026-01-01\n")
     assert tables(folder)["landed_splits"].rows() == [("1-У_01012020", "train")]
+    # A mistake of the list is told alone, and not once more at each act that it takes out.
+    write(folder / "removals.csv", "kind,id,reason,date\nact,1-У_01012020,,2026-01-01\n")
+    told = refused(folder)
+    assert "reason is empty" in told
+    assert "split.json" not in told
 
 
 @pytest.mark.parametrize(
@@ -272,45 +298,41 @@ def test_nothing_kept_is_refused(folder: Path, tmp_path: Path) -> None:
 
 def test_decomposed_names_of_files_are_the_same_acts(folder: Path) -> None:
     rows(folder / "acts.jsonl", *LISTED, {"number": "5-Й", "date": "2020-01-01", "title": "О"})
-    write(folder / "acts" / (unicodedata.normalize("NFD", "5-Й_01012020") + ".txt"), "1. Текст.")
-    assert tables(folder)["acts"]["outcome"][4] == "kept"
+    decomposed = unicodedata.normalize("NFD", "5-Й_01012020")
+    write(folder / "acts" / f"{decomposed}.txt", "1. Текст.")
+    write(folder / "split.json", json.dumps({"train": [decomposed]}))
+    found = tables(folder)
+    assert found["acts"]["outcome"][4] == "kept"
+    assert found["landed_splits"].rows() == [("5-Й_01012020", "train")]
+    write(folder / "acts" / "5-Й_01012020.txt", "1. Другой текст.")
+    assert "two files have the name 5-Й_01012020.txt" in refused(folder)
 
 
-def run(folder: Path, home: Path) -> dg.ExecuteInProcessResult:
+def test_the_step_reports_and_accounts_and_shows_nothing_removed(folder: Path, tmp_path: Path) -> None:
+    rows(folder / "acts.jsonl", *LISTED, {"number": "177-ФЗ", "title": "О страховании"})
+    write(folder / "removals.csv", f"kind,id,reason,date\nact,{KEYS[0]},просьба,2026-01-01\n")
+    home = tmp_path / "home"
     warehouse = Warehouse(database=str(home / "warehouse.duckdb"), snapshot=str(home / "snapshot.duckdb"))
     stage = landing_assets(SPEC, landing_tables)
-    return dg.materialize(
+    result = dg.materialize(
         [*stage.assets, *stage.checks],
         resources={"warehouse": warehouse},
         instance=dg.DagsterInstance.ephemeral(),
         raise_on_error=False,
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
     )
-
-
-def test_the_step_reports_and_accounts(folder: Path, tmp_path: Path) -> None:
-    result = run(folder, tmp_path / "home")
     assert result.success
     check = next(c for c in result.get_asset_check_evaluations() if c.check_name == "every_act_accounted")
     assert check.passed
-    assert {name: check.metadata[name].value for name in ("listed", "kept", "amendment", "wrong")} == {
-        "listed": 4, "kept": 3, "amendment": 1, "wrong": 0,
+    assert {name: check.metadata[name].value for name in ("listed", "kept", "amendment", "no_date", "wrong")} == {
+        "listed": 5, "kept": 3, "amendment": 1, "no_date": 1, "wrong": 0,
     }  # fmt: skip
     made = next(
         e for e in result.get_asset_materialization_events() if e.asset_key == dg.AssetKey(["regulations", "acts"])
     )
     metadata = made.step_materialization_data.materialization.metadata
     assert "| kept | 3 |" in str(metadata["by_outcome"].value)
-
-
-def test_of_a_removed_act_little_is_kept_and_nothing_shown(folder: Path, tmp_path: Path) -> None:
-    rows(folder / "acts.jsonl", *LISTED, {"number": "177-ФЗ", "title": "О страховании"})
-    write(folder / "removals.csv", f"kind,id,reason,date\nact,{KEYS[0]},просьба,2026-01-01\n")
-    assert run(folder, tmp_path / "home").success
-    home = tmp_path / "home"
-    warehouse = Warehouse(database=str(home / "warehouse.duckdb"), snapshot=str(home / "snapshot.duckdb"))
     acts = warehouse.load("regulations", "acts")
-    assert acts.height == 5
     assert dict(acts.select("project", "title").rows())[KEYS[0]] == ""
     warehouse.publish_snapshot()
     with duckdb.connect(warehouse.snapshot, read_only=True) as connection:

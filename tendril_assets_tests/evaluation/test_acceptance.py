@@ -47,22 +47,41 @@ def run(system: str, ranks: list[int], queries: int = 1) -> pl.DataFrame:
 
 def accepted(stage: list[int], before: list[int]) -> dict:
     runs = pl.concat([run("new", stage), run("old", before)])
-    made = stage_acceptance([RecipeStage("new", "tuned", "old")], runs, qrels(len(stage)), RULES, 42)
+    made = stage_acceptance([RecipeStage("new", "tuned", ("old",))], runs, qrels(len(stage)), RULES, 42)
     assert made.schema == TABLES["stage_acceptance"].schema
     return made.row(0, named=True)
 
 
-def test_the_stage_before_each_system() -> None:
+def test_what_each_system_is_made_of() -> None:
     assert recipe_stages(["mini"], RULES, "bm25") == [
-        ("mini_base", "base", "bm25"),
-        ("mini_tuned", "tuned", "mini_base"),
-        ("hybrid_base", "hybrid", "mini_base"),
-        ("hybrid", "hybrid", "mini_tuned"),
-        ("both", "hybrid", "mini_tuned"),
-        ("hybrid_reranked", "reranked", "hybrid"),
-        ("bm25_reranked", "reranked", "bm25"),
+        ("mini_base", "base", ("bm25",)),
+        ("mini_tuned", "tuned", ("mini_base",)),
+        ("hybrid_base", "hybrid", ("bm25", "mini_base")),
+        ("hybrid", "hybrid", ("bm25", "mini_tuned")),
+        ("both", "hybrid", ("mini_base", "bm25", "mini_tuned")),
+        ("hybrid_reranked", "reranked", ("hybrid", "bm25", "mini_tuned")),
+        ("bm25_reranked", "reranked", ("bm25",)),
     ]
     assert recipe_stages([], EvaluationSpec(), "bm25") == []
+
+
+def test_a_stage_has_to_beat_the_best_system_it_is_made_of() -> None:
+    """The fusion lifts a model that finds nothing, the reranker lifts the fusion, and all the while BM25 alone does better."""
+    ranks = {"bm25": [1] * 8, "mini_tuned": [2] * 8, "hybrid": [1] * 4 + [2] * 4, "hybrid_reranked": [1] * 7 + [2]}
+    runs = pl.concat([run(system, of_group) for system, of_group in ranks.items()])
+    stages = [one for one in recipe_stages(["mini"], RULES, "bm25") if one.system in ("hybrid", "hybrid_reranked")]
+    made = stage_acceptance(stages, runs, qrels(8), RULES, 42)
+    assert made.select("system", "before", "before_value", "accepted").rows() == [
+        ("hybrid", "bm25", 1.0, False),
+        ("hybrid_reranked", "bm25", 1.0, False),
+    ]
+    # Where the fusion is the best of them, the reranker is measured against it.
+    turned = pl.concat([run("bm25", [2] * 8), run("mini_tuned", [2] * 8), run("hybrid", [1] * 4 + [2] * 4)])
+    again = stage_acceptance(stages, pl.concat([turned, run("hybrid_reranked", [1] * 8)]), qrels(8), RULES, 42)
+    assert again.select("system", "before", "accepted").rows() == [
+        ("hybrid", "bm25", True),
+        ("hybrid_reranked", "hybrid", True),
+    ]
 
 
 def test_a_gain_in_every_group_is_accepted() -> None:
@@ -119,14 +138,14 @@ def test_queries_are_averaged_in_their_group_first() -> None:
         ]
     )
     judged = pl.concat([qrels(1, 4), qrels(2).filter(group_id="g1")])
-    row = stage_acceptance([RecipeStage("new", "hybrid", "old")], runs, judged, RULES, 42).row(0, named=True)
+    row = stage_acceptance([RecipeStage("new", "hybrid", ("old",))], runs, judged, RULES, 42).row(0, named=True)
     assert (row["groups"], row["queries"]) == (2, 5)
     assert row["difference"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_query_that_a_system_does_not_rank_counts_zero() -> None:
     runs = pl.concat([run("new", [1, 1]), run("old", [1, 1]).filter(group_id="g0")])
-    row = stage_acceptance([RecipeStage("new", "base", "old")], runs, qrels(2), RULES, 42).row(0, named=True)
+    row = stage_acceptance([RecipeStage("new", "base", ("old",))], runs, qrels(2), RULES, 42).row(0, named=True)
     assert (row["value"], row["before_value"]) == (1.0, 0.5)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendril_assets.judging.pool import pool_sizes, pool_table, pooled_queries, round_robin
+from tendril_assets.judging.pool import pool_sizes, pool_table, pooled_queries
 from tendril_assets.tables import TABLES
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
@@ -18,22 +18,6 @@ def run(**by_query: str) -> pl.DataFrame:
 
 
 GROUPS = pl.DataFrame({"passage_id": list("abcdefgh"), "group_id": list("AABBCCDD")})
-
-
-def test_round_robin_takes_the_ranks_of_all_in_turn():
-    assert list(round_robin(["abc", "bd", "e"])) == ["a", "b", "e", "d", "c"]
-    assert list(round_robin([])) == []
-
-
-@settings(deadline=None)
-@given(RANKINGS)
-def test_round_robin_gives_the_union_and_is_fair_wherever_it_is_cut(rankings):
-    taken = list(round_robin(rankings))
-    assert len(taken) == len(set(taken))
-    assert set(taken) == {p for ranking in rankings for p in ranking}
-    # A passage is given no later than all passages of better rank in any ranking, and its rank peers, have had their turn.
-    best = {p: min(r.index(p) for r in rankings if p in r) for p in taken}
-    assert [best[p] for p in taken] == sorted(best.values())
 
 
 def test_the_pool_is_the_union_to_the_depth_with_its_origin_beside_it():

@@ -74,11 +74,18 @@ def test_a_failed_verdict_and_a_lost_pair_become_no_grade():
         schema=["query_id", "passage_id", "score", "content_check", "version", "lost"],
         orient="row",
     )
-    assert by_publication(standing).rows() == [("m", "p1", 1, "published", "version landed")]
     share = pl.DataFrame(
         [("m", "p4", "p1", 0.429)], schema=["query_id", "passage_id", "gold_id", "share"], orient="row"
     )
-    assert by_neighbours(share).rows() == [("m", "p4", 1, "neighbour", "holds 42 % of p1")]
+    beside = by_neighbours(share)
+    assert beside.rows() == [("m", "p4", 1, "neighbour", "holds 42 % of p1")]
+    kept = [("m", "p1", 1, "published", "version landed")]
+    assert by_publication(standing, beside).rows() == kept
+    # A pair whose grade the rule for neighbours still gives stands on that; another grade is history's.
+    again = standing.head(1).with_columns(passage_id=pl.lit("p4"), lost=pl.lit(None, pl.String))
+    assert by_publication(pl.concat([standing, again]), beside).rows() == kept
+    other = again.with_columns(score=pl.lit(2, standing["score"].dtype))
+    assert by_publication(other, beside).rows() == [("m", "p4", 2, "published", "version landed")]
 
 
 def test_the_strongest_evidence_wins():

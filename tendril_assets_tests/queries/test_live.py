@@ -198,3 +198,9 @@ def test_places_know_nothing_of_other_acts() -> None:
     assert places.passages(OLD, clause) == [f"{OLD}#0000"]
     assert places.passages(NEW, clause) == places.passages("unknown", clause) == []
     assert not places.stands(NEW, clause)
+
+
+def test_a_group_without_a_number_is_no_act_that_a_question_can_name() -> None:
+    unnumbered = pl.concat([ACTS, ACTS.head(1).with_columns(project=pl.lit("x"), number=pl.lit(None, pl.String))])
+    frame = attachment_rows(live(("a", "?", RULES_SECTION, "(3.9)")), unnumbered, CLAUSES, PRESENT, LiveSpec(), russian)
+    assert frame["project"].to_list() == [RULES]

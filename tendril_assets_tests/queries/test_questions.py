@@ -22,7 +22,7 @@ from tendril_assets.queries.questions import (
 from tendril_assets.spec_registers import GenerationSpec
 
 PROMPT = load_question_prompt("question_ru")
-LABEL = language_rules("ru").label
+RUSSIAN = language_rules("ru")
 SETS = {
     "train": {"split": "train", "level": "synthetic", "family": "a", "llm": {"model": "m/a"}},
     "dev": {"split": "validation", "level": "synthetic", "family": "b", "llm": {"model": "m/b"}, "questions": 5},
@@ -123,7 +123,7 @@ def test_requests_hold_all_that_is_needed_later_and_the_key_of_what_is_sent() ->
 
 
 def read(text: str | None, reason: str = "stop", status: str = "answered") -> tuple[str, str | None]:
-    return read_question(text, reason, status, PROMPT.declined, LABEL)
+    return read_question(text, reason, status, PROMPT.declined, RUSSIAN)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +159,13 @@ def test_what_models_put_around_a_question_is_taken_off(reply: str) -> None:
         ("", "empty"),
         ("**", "empty"),
         ("<think>не закончил", "parse_error"),
+        ("Я не могу ответить на этот вопрос.", "no_question"),
+        ("Извините, я не понимаю, что требуется.", "no_question"),
+        ("Банк хранит договор пять лет, если он выдан до ввода правил.", "no_question"),
+        ('{"question": "Какой срок хранения?"}', "no_question"),
+        ("<passage>Какой срок хранения?</passage>", "no_question"),
+        ("[]", "no_question"),
+        ("0", "no_question"),
     ],
 )
 def test_what_is_no_single_question_says_so(reply: str, status: str) -> None:
@@ -172,9 +179,19 @@ def test_failures_of_the_call_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["НДФЛ: какие ставки применяются?", "590-П: с какой даты действует?", "3.9 что значит?"]
+    "text",
+    [
+        "НДФЛ: какие ставки применяются?",
+        "590-П: с какой даты действует?",
+        "3.9 что значит?",
+        "Какой срок хранения",
+        "В течение какого срока хранят договор",
+        "Может ли банк не хранить договор",
+        "Объясните, чем отличается залог от поручительства",
+        "Возврат премии: что это означает на практике",
+    ],
 )
-def test_a_subject_in_front_is_part_of_the_question(text: str) -> None:
+def test_a_subject_in_front_and_a_missing_mark_are_no_fault(text: str) -> None:
     assert read(text) == ("ok", text)
 
 
@@ -187,6 +204,11 @@ def test_any_reply_gets_a_status_and_a_question_is_one_bare_line(text: str) -> N
         assert found == found.strip()
         assert "\n" not in found
         assert read(found) == ("ok", found)  # reading it again changes nothing
+
+
+def test_a_set_that_the_specification_lost_is_told() -> None:
+    with pytest.raises(SettingsError, match=r"set 'former', which the specification does not name .*: train, dev"):
+        factory_of(generation())({"question_set": "former"})
 
 
 def test_an_id_is_of_passage_and_wording_alone() -> None:

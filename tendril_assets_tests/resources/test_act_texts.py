@@ -1,5 +1,6 @@
 """Texts of acts read again: what was landed and nothing else, from every kind of file."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 
 from tendril_assets.errors import LandingError
 from tendril_assets.files import file_hash
-from tendril_assets.resources.act_issues import joined, plain_issue
+from tendril_assets.resources import act_issues
+from tendril_assets.resources.act_issues import IssueText, issue_texts, joined, plain_issue
 from tendril_assets.resources.act_landing import LandedActs, landed_acts
 from tendril_assets.resources.act_texts import iter_acts, read_acts
 from tendril_assets.spec_corpus import ExtractionSpec
-from tendril_assets_tests.acts_landing import BODY, ISSUE, KEYS, lay_out, rows, write
+from tendril_assets_tests.acts_landing import ACTS, BODY, ISSUE, KEYS, lay_out, rows, write
+from tendril_assets_tests.corpus.documents import lines, pdf
 
 LIMITS = ExtractionSpec()
 
@@ -90,17 +93,17 @@ def test_a_change_elsewhere_is_no_change(folder: Path) -> None:
 
 
 def test_issues_of_other_formats(folder: Path) -> None:
-    """The same issue as Word and as HTML gives the same acts; one that cannot be read says so at each of its acts."""
+    """The same issue as Word and as HTML gives the same acts; what cannot be read, or not whole, is told."""
     text = folder / "issues" / "b1.txt"
-    lines = [line for line in ISSUE.splitlines() if line]
+    printed = [line for line in ISSUE.splitlines() if line]
     text.unlink()
     html = write(
-        folder / "issues" / "b1.html", "<html><body>" + "".join(f"<p>{line}</p>" for line in lines) + "</body></html>"
+        folder / "issues" / "b1.html", "<html><body>" + "".join(f"<p>{line}</p>" for line in printed) + "</body></html>"
     )
     of_html = read_acts(landed(folder).documents)
     html.unlink()
     document = docx.Document()
-    for line in lines:
+    for line in printed:
         document.add_paragraph(line)
     document.save(str(folder / "issues" / "b1.docx"))
     of_word = read_acts(landed(folder).documents)
@@ -109,10 +112,80 @@ def test_issues_of_other_formats(folder: Path) -> None:
         assert words.startswith("10 апреля 2023 года № 6406-У УКАЗАНИЕ О форме отчета 1. Отчет")
         assert words.endswith("в отношении резервов.")
     (folder / "issues" / "b1.docx").unlink()
-    write(folder / "issues" / "b1.pdf", "нет")
-    acts = landed(folder).acts.filter(project=KEYS[2])
-    assert acts["outcome"].item() == "not_found"
-    assert acts["message"].item() == "b1.pdf cannot be read: parse_failed: the content is no PDF file"
+    broken = write(folder / "issues" / "b1.pdf", "нет")
+    scanned = pdf(folder / "b2.pdf", [lines("A page with a line of text"), [], lines("and a second one")])
+    read = {issue.path: issue for issue in issue_texts([broken, scanned], LIMITS)}
+    assert read[broken].text is None
+    assert read[broken].problem == "parse_failed: the content is no PDF file"
+    assert read[scanned].text == "A page with a line of text\nand a second one"
+    assert read[scanned].problem == "partial: 1 of 3 pages without text"
+
+
+@pytest.fixture
+def as_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None, str | None], None]:
+    """Stands for the extraction of every issue: its text and what was wrong."""
+
+    def stand(text: str | None, problem: str | None) -> None:
+        monkeypatch.setattr(
+            act_issues, "issue_texts", lambda paths, _: (IssueText(path, text, problem) for path in paths)
+        )
+
+    return stand
+
+
+def test_what_is_wrong_with_an_issue_is_told_at_its_acts(
+    folder: Path, as_read: Callable[[str | None, str | None], None]
+) -> None:
+    as_read(ISSUE, "partial: 1 of 3 pages without text")
+    acts = landed(folder).acts
+    told = acts.filter(project=KEYS[2])
+    assert told["outcome"].item() == "kept"
+    assert told["message"].item() == (
+        "b1.txt was not read whole (partial: 1 of 3 pages without text), so a part may be missing"
+    )
+    assert acts.filter(project=KEYS[0])["message"].item() is None
+    write(folder / "issues" / "b1.txt", "Другой выпуск")
+    as_read(None, "encrypted: a password is needed")
+    told = landed(folder).acts.filter(project=KEYS[2])
+    assert told.select("outcome", "message").row(0) == (
+        "not_found", "b1.txt cannot be read: encrypted: a password is needed",
+    )  # fmt: skip
+
+
+def test_a_larger_limit_reads_what_was_too_large(folder: Path) -> None:
+    """Also in the same home, where the refusal is remembered."""
+    small = LIMITS.model_copy(update={"max_bytes": 100})
+    store = folder.parent / "issues.json"
+    first = landed_acts(folder, small, file_hash, store).acts.filter(project=KEYS[2])
+    assert str(first["message"].item()).startswith("b1.txt cannot be read: too_large: ")
+    assert landed(folder).acts.filter(project=KEYS[2])["outcome"].item() == "kept"
+
+
+def test_links_to_other_names(folder: Path) -> None:
+    """The list, an act and the issues lie elsewhere under other names: what stands in the landing folder tells what they are."""
+    plain = read_acts(landed(folder).documents)
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    for name, other in (("acts.jsonl", "list-2026.jsonl"), (f"acts/{KEYS[1]}.txt", "a.txt"), ("issues", "bulletins")):
+        (folder / name).rename(elsewhere / other)
+        (folder / name).symlink_to(elsewhere / other)
+    assert read_acts(landed(folder).documents).equals(plain)
+
+
+def test_a_killed_run_keeps_the_issues_it_has_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "issues" / "b2.txt", ISSUE.replace("6406-У", "6407-У"))
+    rows(folder / "acts.jsonl", *ACTS, {"number": "6407-У", "date": "2023-04-10", "title": "О", "issue": "b2"})
+    store, plain = folder.parent / "issues.json", act_issues.plain_issue
+    stored: list[int] = []
+
+    def read(path: Path) -> str:
+        stored.append(len(json.loads(store.read_bytes())[1]) if store.exists() else 0)
+        return plain(path)
+
+    monkeypatch.setattr(act_issues, "plain_issue", read)
+    monkeypatch.setattr(act_issues, "_KEPT_EVERY_S", -1.0)
+    landed(folder)
+    assert stored == [0, 1]
 
 
 def test_a_plain_issue_loses_its_running_headers(tmp_path: Path) -> None:

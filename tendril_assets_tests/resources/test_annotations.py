@@ -3,11 +3,14 @@
 import csv
 import json
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tendril_assets.errors import LandingError
+from tendril_assets.judging.annotator import wording
+from tendril_assets.judging.answer_form import QuestionForm
 from tendril_assets.judging.prompts import load_guideline
 from tendril_assets.resources.annotations import read_annotations
 
@@ -47,6 +50,26 @@ def test_two_answers_are_graded_by_the_rule(tmp_path):
         ("q1", "p4", "anna", None),
         ("q1", "p1", "boris", 0),
     ]
+
+
+def test_answers_to_another_wording_are_no_answers_to_this_one(tmp_path):
+    own = wording(ASKED)
+    head = [*QUESTIONS, "guideline"]
+    answers = ["anna", "да", "полный"]
+    path = written(tmp_path, head, ["q1", "p1", *answers, own], ["q1", "p2", *answers, ""])
+    assert read_annotations(path, ASKED)["grade"].to_list() == [2, 2]
+    written(tmp_path, head, ["q1", "p1", *answers, own], ["q1", "p2", *answers, "0123456789abcdef"])
+    with pytest.raises(LandingError, match=rf"row 3: was answered by another wording \(0123456789abcdef\).*{own}"):
+        read_annotations(path, ASKED)
+
+
+def test_the_wording_is_what_annotators_read_and_not_the_rule_they_never_see():
+    assert isinstance(ASKED.answer, QuestionForm)
+    pairs = dict(ASKED.answer.rule)
+    stricter = tuple((answers, 0 if grade == 1 else grade) for answers, grade in pairs.items())
+    ruled = replace(ASKED, version="2", hash="0" * 16, answer=replace(ASKED.answer, rule=stricter))
+    assert wording(ruled) == wording(ASKED)
+    assert wording(replace(ASKED, system=ASKED.system + " ")) != wording(ASKED)
 
 
 def test_a_grade_beside_the_answers_must_be_the_rules(tmp_path):

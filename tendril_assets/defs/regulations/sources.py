@@ -12,11 +12,12 @@ from pathlib import Path
 import polars as pl
 
 from tendril_assets.corpus.acts import KEPT, in_cyrillic, read_key
-from tendril_assets.corpus.identifiers import checked_id
+from tendril_assets.corpus.identifiers import checked_id, nfc
 from tendril_assets.errors import LandingError, MixedScriptId
 from tendril_assets.files import file_hash
 from tendril_assets.judging.prompts import load_guideline
 from tendril_assets.qrels.fixed_splits import split_names
+from tendril_assets.queries.query_ids import id_problem
 from tendril_assets.records import GRADES
 from tendril_assets.resources.act_landing import landed_acts
 from tendril_assets.resources.annotations import read_annotations
@@ -27,10 +28,8 @@ from tendril_assets.tables import ACTS, LANDING, TABLES
 
 # Kind of an entry of removals.csv -> kind in the table: an act is what the engine calls a project.
 REMOVAL_KINDS = {"act": "project", "passage": "passage", "pair": "pair"}
-_QUERY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_PASSAGE = re.compile(r"(?P<key>[^#/\s]+)#\d{4,}")
+_PASSAGE = re.compile(r"(?P<key>[^#/\s]+)#[0-9]{4,9}")
 _CHECK = re.compile(r"[0-9a-f]{16}")
-_GENERATED = "q-"
 
 
 def landing_tables(
@@ -49,6 +48,7 @@ def landing_tables(
     faults = Faults()
     tables = {table.name: table.empty() for table in (*LANDING, *ACTS)}
     acts: pl.DataFrame | None = None
+    removals: pl.DataFrame | None = None
     with faults.noted():
         store = Settings.from_env().home / "landing_state" / f"{spec.collection}.issues.json"
         landed = landed_acts(folder, spec.extraction, hash_of, store)
@@ -59,15 +59,16 @@ def landing_tables(
             "projects": _projects(landed.acts, spec.release.language),
         }
     with faults.noted():
-        tables["removals"] = _removals(folder)
+        removals = tables["removals"] = _removals(folder)
     with faults.noted():
-        tables["live_questions"] = _questions(folder, "live_questions")
+        tables["live_questions"] = _live(folder)
     # What names acts waits until those are right: their own fault would be told once per row.
     if acts is not None:
         with faults.noted():
             tables["manual_queries"] = _manual(folder, acts, set(tables["live_questions"]["query_id"]))
+    if acts is not None and removals is not None:
         with faults.noted():
-            tables["landed_splits"] = _splits(folder, acts, set(tables["removals"]["id"]), spec)
+            tables["landed_splits"] = _splits(folder, acts, set(removals["id"]), spec)
     with faults.noted():
         tables["landed_qrels"] = _published(folder)
     with faults.noted():
@@ -84,11 +85,11 @@ def _projects(acts: pl.DataFrame, language: str) -> pl.DataFrame:
     return TABLES["projects"].frame(rows)
 
 
-def _questions(folder: Path, name: str) -> pl.DataFrame:
-    path = find_optional(folder, name, ("jsonl",))
+def _live(folder: Path) -> pl.DataFrame:
+    path = find_optional(folder, "live_questions", ("jsonl",))
     if path is None:
-        return TABLES[name].empty()
-    return read_table(path, TABLES[name], wrong=lambda row: _id_problem(row["query_id"]))
+        return TABLES["live_questions"].empty()
+    return read_table(path, TABLES["live_questions"], wrong=lambda row: id_problem(row["query_id"]))
 
 
 def _manual(folder: Path, acts: pl.DataFrame, live: Collection[str]) -> pl.DataFrame:
@@ -102,7 +103,7 @@ def _manual(folder: Path, acts: pl.DataFrame, live: Collection[str]) -> pl.DataF
         query, act = str(row["query_id"]), row["project"]
         if query in live:
             return f"{query} is the id of a live question already; ids are unique over both files"
-        return _id_problem(query) or (_act_problem(act, outcomes) if act is not None else None)
+        return id_problem(query) or (_act_problem(act, outcomes) if act is not None else None)
 
     return read_table(path, TABLES["manual_queries"], names={"project": "act"}, wrong=wrong)
 
@@ -121,7 +122,7 @@ def _splits(folder: Path, acts: pl.DataFrame, removed: Collection[str], spec: Co
         elif not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             problems.add(None, f"{split}: expected a list of keys of acts")
         else:
-            for key in keys:
+            for key in map(nfc, keys):
                 if key in place:
                     problems.add(
                         None,
@@ -236,13 +237,3 @@ def _passage_problem(passage: str) -> str | None:
     if found is None:
         return f"{passage[:60]!r} is no passage; expected <act>#<number of four digits>, such as 590-П_28062017#0032"
     return _key_problem(found["key"])
-
-
-def _id_problem(query: str) -> str | None:
-    if not _QUERY_ID.fullmatch(query):
-        return f"query_id {query[:40]!r} should have 1 to 100 ASCII letters, digits, '.', '_' and '-'"
-    return (
-        f"query_id {query}: ids that begin with {_GENERATED} are those of generated questions"
-        if query.startswith(_GENERATED)
-        else None
-    )

@@ -5,7 +5,7 @@ from functools import cache
 
 from tendril_assets.sandbox.draws import Draws
 from tendril_assets.sandbox.regulations.content_files import Act, Matter, acts, facets, themes
-from tendril_assets.sandbox.regulations.wording import GENITIVE, capital, filled
+from tendril_assets.sandbox.regulations.wording import OF_THIS, capital, filled
 
 # Share of clauses of a later revision whose values and wording differ from the earlier one.
 REVISED_SHARE = 0.35
@@ -84,7 +84,9 @@ def _text(act: Act, thing: str, facet: str, number: str) -> str:
         for hard, soft in _SOFTER:
             template = template.replace(hard, soft)
     body = filled(template.replace("{list}", _items(act, thing, entity)), act, thing, entity)
-    tails = draws.sample(f"{entity}/tails", source["tails"], draws.number(f"{entity}/n", 1, 2))
+    # People ask about sentences of their own: an act that live questions are about leaves none of them out.
+    told = len(source["tails"]) if act.split == "test_live" else 1
+    tails = draws.sample(f"{entity}/tails", source["tails"], told)
     # A sentence may be a clause of its own below this one, and the next one a clause below that.
     own = number
     for i, tail in enumerate(tails):
@@ -113,8 +115,9 @@ def _reference(act: Act, entity: str) -> str:
     draws = Draws("clause-reference")
     other = draws.pick(entity, acts())
     templates = (
-        f"Порядок, предусмотренный пунктом {draws.number(f'{entity}/a', 2, 6)}.{draws.number(f'{entity}/b', 1, 4)} настоящего "
-        f"{GENITIVE[act.kind]}, применяется с учетом части 5.1 статьи 7 Закона Заречья от 04.07.2011 № 38-ЗЗ.",
+        f"Порядок, предусмотренный пунктом {draws.number(f'{entity}/a', 2, 6)}.{draws.number(f'{entity}/b', 1, 4)} "
+        f"{OF_THIS[act.kind]}, применяется с учетом части {draws.number(f'{entity}/part', 2, 9)}.1 статьи "
+        f"{draws.number(f'{entity}/article', 4, 60)} Закона Заречья от 04.07.2011 № 38-ЗЗ.",
         f"Действия, начатые до {draws.number(f'{entity}/d', 10, 28)}.12.{draws.number(f'{entity}/y', 2012, 2018)}, завершаются "
         f"по прежним правилам; ставка при этом не превышает {draws.number(f'{entity}/p', 2, 9)}.25 процента.",
         f"Правила документа № {other.number} «{other.title}» применяются в части, которая настоящему тексту не противоречит.",

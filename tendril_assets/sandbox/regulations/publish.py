@@ -6,6 +6,7 @@ out on the sample as it would be on published data. Run it where the rule was ch
 
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from tendril_assets.corpus.acts import act_text as as_landed
@@ -13,6 +14,7 @@ from tendril_assets.corpus.clause_chunks import Chunk, chunks_of
 from tendril_assets.corpus.clause_passages import act_title
 from tendril_assets.corpus.content_check import content_check
 from tendril_assets.corpus.tokens import token_counter
+from tendril_assets.defs import collection_spec
 from tendril_assets.sandbox.regulations.clauses import clause_for
 from tendril_assets.sandbox.regulations.content_files import Act, act_of, acts
 from tendril_assets.sandbox.regulations.questions import live
@@ -23,8 +25,6 @@ from tendril_assets.spec_corpus import ChunkingSpec
 PAIRS = 36
 PLACE = Path(__file__).parent / "content" / "published_qrels.tsv"
 HEADER = "query-id\tcorpus-id\tscore\tcheck"
-# As the collection cuts them.
-CHUNKING = ChunkingSpec(policy="clauses")
 
 
 def published_lines() -> list[str]:
@@ -48,10 +48,17 @@ def published_lines() -> list[str]:
     return [HEADER, *found[:PAIRS]]
 
 
-def chunks(act: Act) -> list[Chunk]:
+@cache
+def chunks(act: Act) -> tuple[Chunk, ...]:
     """The act's passages as the corpus cuts them."""
     title = act_title(act.number, short_date(act.date), act.title)
-    return chunks_of(as_landed(act_text(act)), title, CHUNKING, token_counter(CHUNKING.tokenizer))
+    chunking = _chunking()
+    return tuple(chunks_of(as_landed(act_text(act)), title, chunking, token_counter(chunking.tokenizer)))
+
+
+@cache
+def _chunking() -> ChunkingSpec:
+    return collection_spec("regulations", "sandbox").chunking
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from functools import cache
 
 from tendril_assets.sandbox.draws import Draws
 from tendril_assets.sandbox.regulations.clauses import chapters, clause_for
-from tendril_assets.sandbox.regulations.content_files import Act, Matter, act_of, acts, facets, rows, themes
+from tendril_assets.sandbox.regulations.content_files import Act, Matter, act_of, facets, rows, themes
 from tendril_assets.sandbox.regulations.wording import capital, filled, short_date
 
 # Act -> live questions that name clauses in their topic, in their text, a clause that is not there, and none.
@@ -93,7 +93,7 @@ def _live(act: Act, way: str, i: int) -> Question:
     thing = act.things[(i + len(way)) % len(act.things)]
     own = [facet for facet in act.facets if act.layout != "chapters" or facet != "meaning"]
     asked = draws.sample(f"{entity}/facets", own, draws.number(f"{entity}/n", 1, 2))
-    asks = " и ".join(
+    asks = ", а также ".join(
         filled(draws.pick(f"{entity}/{facet}", facets()[facet]["live"]), act, thing, entity) for facet in asked
     )
     numbers = sorted(
@@ -141,9 +141,3 @@ def _opening(act: Act, entity: str, asks: str) -> str:
 
 def _genitive(act: Act) -> str:
     return {"Положение": "Положения", "Указание": "Указания", "Инструкция": "Инструкции"}[act.kind]
-
-
-def dominant_share() -> float:
-    """Share of the questions with an act that are about the most frequent one."""
-    keys = [question.act for question in live() if question.act]
-    return max(keys.count(act.key) for act in acts()) / len(keys)

@@ -5,7 +5,7 @@ import textwrap
 from tendril_assets.sandbox.draws import Draws
 from tendril_assets.sandbox.regulations.clauses import chapters
 from tendril_assets.sandbox.regulations.content_files import Act, themes
-from tendril_assets.sandbox.regulations.wording import GENITIVE, capital, long_date
+from tendril_assets.sandbox.regulations.wording import OF_THIS, capital, long_date
 
 WIDTHS = (64, 78, 0)
 SIGNATURE = "Председатель Банка Заречья\nА. В. Лучинин"
@@ -52,8 +52,7 @@ def _preamble(act: Act) -> str:
 def _scope(act: Act) -> str:
     names = ", ".join(themes()[act.theme]["objects"][thing]["n"] for thing in act.things)
     return (
-        f"Требования настоящего {GENITIVE[act.kind]} адресованы {act.who}ым организациям Заречья. "
-        f"Предмет регулирования: {names}."
+        f"Требования {OF_THIS[act.kind]} адресованы {act.who}ым организациям Заречья. Предмет регулирования: {names}."
     )
 
 

@@ -6,13 +6,13 @@ from tendril_assets.sandbox.draws import Draws
 from tendril_assets.sandbox.regulations.content_files import Act, themes
 from tendril_assets.sandbox.wording import Slots, expand
 
-# Genitive of the kind, as in "настоящего Положения".
-GENITIVE = {
-    "Положение": "Положения",
-    "Указание": "Указания",
-    "Инструкция": "Инструкции",
-    "Методические рекомендации": "документа",
-    "Официальное разъяснение": "разъяснения",
+# Genitive of an act that speaks of itself.
+OF_THIS = {
+    "Положение": "настоящего Положения",
+    "Указание": "настоящего Указания",
+    "Инструкция": "настоящей Инструкции",
+    "Методические рекомендации": "настоящего документа",
+    "Официальное разъяснение": "настоящего разъяснения",
 }
 # "об оценке", but "о единой оценке".
 _PREPOSITION = re.compile(r"\b([Оо]) (?=[аиоуэАИОУЭ])")
@@ -35,7 +35,7 @@ MONTHS = [
 
 def filled(template: str, act: Act, thing: str, entity: str) -> str:
     """``template`` for an object of the act; values and choices are drawn for ``entity``."""
-    values = slots(act.who, act.theme, thing, entity) | {"act": GENITIVE[act.kind]}
+    values = slots(act.who, act.theme, thing, entity) | {"act": OF_THIS[act.kind]}
     return _PREPOSITION.sub(r"\1б ", expand(template, entity, Slots(values, {})).raw)
 
 
@@ -72,7 +72,7 @@ def slots(who: str, theme: str, thing: str, entity: str) -> dict[str, str]:
         "sum": f"{draws.number(f'{entity}/sum', 3, 95) * 5} тысяч рублей",
         "sum2": f"{draws.number(f'{entity}/sum2', 20, 90) * 25} тысяч рублей",
         "period": draws.pick(f"{entity}/period", PERIODS),
-        "share": draws.pick(f"{entity}/share", ("12,5", "35", "40", "55,5", "60", "75", "80", "90")),
+        "share": draws.pick(f"{entity}/share", ("15", "35", "40", "55", "60", "75", "80", "90")),
         "form": f"04{draws.number(f'{entity}/form', 10_000, 99_999)}",
         "day": str(draws.number(f"{entity}/day", 5, 28)),
     }

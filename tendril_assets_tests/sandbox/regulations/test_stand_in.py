@@ -12,8 +12,9 @@ from tendril_assets.judging.prompts import load_guideline, render
 from tendril_assets.queries.languages import language_rules
 from tendril_assets.queries.screening import longest_run
 from tendril_assets.sandbox.regulations.anchor import Passage, answers, grade, pairs, passages
+from tendril_assets.sandbox.regulations.clauses import clauses
 from tendril_assets.sandbox.regulations.content_files import Matter, acts
-from tendril_assets.sandbox.regulations.knowing import organisations, thing_of
+from tendril_assets.sandbox.regulations.knowing import organisations, thing_of, told_facets
 from tendril_assets.sandbox.regulations.questions import Question
 from tendril_assets.sandbox.regulations.stand_in import DECLINED, FAULTS, ask, judge_pair, reply_pair
 from tendril_assets.sandbox.stand_in_judge import reply_to
@@ -134,6 +135,15 @@ def test_the_truth_of_a_pair_by_hand() -> None:
         0,
         0,
     ]
+
+
+def test_nearly_every_clause_is_read_as_what_it_was_written_for() -> None:
+    """A clause read as another one makes a question about it whose answer stands elsewhere."""
+    written = [(clause.matter, clause.text) for act in acts() for clause in clauses(act)]
+    facets = [told_facets(text) == {matter.facet} for matter, text in written]
+    things = [thing_of(text) == (matter.theme, matter.thing) for matter, text in written]
+    assert sum(facets) / len(written) > 0.98
+    assert sum(things) / len(written) > 0.98
 
 
 def test_both_families_ask_with_the_faults_that_filters_look_for() -> None:
