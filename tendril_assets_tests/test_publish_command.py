@@ -259,7 +259,7 @@ def test_a_model_trained_on_removed_passages_is_refused_by_name(home: Path, serv
 
 def test_red_checks_of_the_training_are_repeated_for_models(home: Path, server: Server, monkeypatch) -> None:
     monkeypatch.setattr(release_checks, "red_checks", red_checks)
-    monkeypatch.setattr(release_checks, "STAGES", ())
+    monkeypatch.setattr(release_checks, "checked_stages", lambda _: ())
     monkeypatch.setattr("tendril_assets.assets.training.read_results", lambda *_: {})
     change(home, trained_models=trained(home, reproduced_value=0.5))
     text = run("--models", "--yes", code=1)

@@ -147,7 +147,8 @@ def test_the_gateway_serves_until_it_is_ended(tmp_path: Path) -> None:
 
 @pytest.mark.demo
 @pytest.mark.parametrize("statement", blocks("sql"), ids=lambda s: s.strip().splitlines()[0][:60])
-def test_every_query_answers(demo: FinishedDemo, statement: str) -> None:
+def test_every_query_answers(request: pytest.FixtureRequest, statement: str) -> None:
+    demo: FinishedDemo = request.getfixturevalue("regulations" if " regulations." in statement else "demo")
     with duckdb.connect(str(demo.home / "snapshot.duckdb"), read_only=True) as connection:
         assert connection.execute(statement).fetchall(), "a query of the README should show something on the sample"
 

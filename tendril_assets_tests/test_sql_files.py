@@ -8,7 +8,7 @@ import pytest
 
 from tendril_assets.assets.figures import PARTS_QUERIES, ROWS
 from tendril_assets.errors import WarehouseError
-from tendril_assets.release.figures import REGISTER_FIGURES, REGISTER_QUERIES, REPORT_FIGURES
+from tendril_assets.release.figures import REGISTER_QUERIES, REGISTER_REPORT_FIGURES, REPORT_FIGURES
 from tendril_assets.release.invariants import BREACH_QUERIES, POLICY_BREACHES
 from tendril_assets.resources import sql
 from tendril_assets.resources.snapshot import write_snapshot
@@ -154,7 +154,7 @@ def test_every_file_is_asked_for_and_every_name_asked_for_is_a_file() -> None:
         f"release/{name}"
         for name in (
             *REPORT_FIGURES,
-            *REGISTER_FIGURES,
+            *REGISTER_REPORT_FIGURES,
             *ROWS,
             *PARTS_QUERIES,
             *REGISTER_QUERIES.values(),

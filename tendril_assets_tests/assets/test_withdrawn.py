@@ -9,7 +9,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from tendril_assets.assets import release, trained_passages
+from tendril_assets.assets import model_cards, release, trained_passages
 from tendril_assets.assets.released import (
     former_releases,
     known_withdrawals,
@@ -103,11 +103,11 @@ def test_a_withdrawn_version_in_the_tables_and_in_later_cards(home, monkeypatch)
 
 def test_a_model_card_names_no_withdrawn_release(home) -> None:
     run(home, "releases")
-    assert release._is_released(warehouse(home), toy.spec())
+    assert model_cards._is_released(warehouse(home), toy.spec())
     table = former_releases(warehouse(home), "toy")
     gone = table.with_columns(withdrawn_at=NOW).select(table.columns)
     warehouse(home).replace("toy", {"releases": gone}, "test")
-    assert not release._is_released(warehouse(home), toy.spec())
+    assert not model_cards._is_released(warehouse(home), toy.spec())
 
 
 def test_the_history_of_releases_survives_an_upgrade(home) -> None:
