@@ -5,7 +5,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from tendril_assets.evaluation.registers import QUERY, WHOLE
+from tendril_assets.evaluation.registers import QUERY, WHOLE, WITHOUT
 from tendril_assets.release.wording import certainty, interval, named, p_value, share, signed, system_name
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
@@ -26,33 +26,39 @@ def show_registers(warehouse: Warehouse, spec: CollectionSpec, console: Console)
     console.print(register_table(scores, spec))
     for line in compositions(scores, spec):
         console.print(line, markup=False)
-    compared = warehouse.load(spec.collection, "register_comparisons").filter(wanted, pl.col("part") == WHOLE)
-    console.print(f"differences from BM25 with {sure} intervals, p of the sign-flip test and after Holm:")
-    for row in compared.sort(pl.col("level") != ALL, "level", "system").iter_rows(named=True):
+    whole = (pl.col("part") == WHOLE) & (pl.col("level") == ALL)
+    compared = warehouse.load(spec.collection, "register_comparisons").filter(wanted, whole)
+    console.print(
+        f"differences from BM25 over all registers, {sure} intervals, p of the sign-flip test and after Holm:"
+    )
+    for row in compared.sort("difference", "system", descending=[True, False]).iter_rows(named=True):
         ends = interval(row["low"], row["high"], sign=True)
         console.print(
-            f"  {_level(row['level'])}, {system_name(row['system'])}: {signed(row['difference'])} {ends}, "
-            f"p {p_value(row['p_permutation'])}, {p_value(row['p_holm'])}",
+            f"  {system_name(row['system'])}: {signed(row['difference'])} {ends}, p {p_value(row['p_permutation'])}, "
+            f"{p_value(row['p_holm'])}",
             markup=False,
         )
+    console.print("per register: view register_results, and the report")
 
 
 def register_table(scores: pl.DataFrame, spec: CollectionSpec) -> Table:
-    """``scores``: rows of register_scores of one measure and unit."""
-    systems = [system for system in spec.systems if system in set(scores["system"])]
+    """A system a row, a register a column, and above them how many queries each column rests on.
+
+    ``scores``: rows of register_scores of one measure and unit. A register without its dominant group stands beside the
+    whole one, under the same name with a star.
+    """
     values = {(row["level"], row["part"], row["system"]): row for row in scores.iter_rows(named=True)}
-    rows = []
-    for level in (*spec.subsets, ALL):
-        for part in scores.filter(level=level)["part"].unique().sort(descending=True).to_list():
-            found = [values.get((level, part, system)) for system in systems]
-            first = next(row for row in found if row)
-            label = _level(level) + ("" if part == WHOLE else f" without {_dominant(values, level)}")
-            rows.append([label, f"{first['queries']:,}", *(f"{r['value']:.3f}" if r else "-" for r in found)])
+    there = {(level, part): row["queries"] for (level, part, _), row in values.items()}
+    columns = [(level, part) for level in (*spec.subsets, ALL) for part in (WHOLE, WITHOUT) if (level, part) in there]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("register", "queries", *systems):
-        table.add_column(name, justify="left" if name == "register" else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
+    table.add_column("system", no_wrap=True)
+    for level, part in columns:
+        table.add_column(level + ("" if part == WHOLE else "*"), justify="right", no_wrap=True)
+    table.add_row("queries", *(f"{there[column]:,}" for column in columns))
+    for system in spec.systems:
+        found = [values.get((*column, system)) for column in columns]
+        if any(found):
+            table.add_row(system, *(f"{row['value']:.3f}" if row else "-" for row in found))
     return table
 
 
@@ -69,12 +75,10 @@ def compositions(scores: pl.DataFrame, spec: CollectionSpec) -> list[str]:
             f"{share(row['generated'], 1)} written by a model, {share(row['dominant_share'], 1)} about {row['dominant']}, "
             f"{row['excluded']:,} left out"
         )
+        if not scores.filter(level=level, part=WITHOUT).is_empty():
+            lines.append(f"  {level}*: without {row['dominant']}")
     return lines
 
 
 def _level(level: str) -> str:
     return "all registers" if level == ALL else level
-
-
-def _dominant(values: dict, level: str) -> str:
-    return next(row["dominant"] for (of, part, _), row in values.items() if (of, part) == (level, WHOLE))

@@ -53,7 +53,8 @@ from tendril_assets.evaluation.embeddings import EmbeddingStore
 from tendril_assets.evaluation.metrics import score_queries
 from tendril_assets.qrels.leakage import find_leakage, leaking, leaks_left
 from tendril_assets.qrels.splits import TRAIN, VALIDATION, assign_splits, groups_of
-from tendril_assets.spec import ModelSpec, NearDuplicateSpec, SplitSpec, TrainingSpec, read_spec
+from tendril_assets.spec import ModelSpec, SplitSpec, TrainingSpec, read_spec
+from tendril_assets.spec_corpus import NearDuplicateSpec
 from tendril_assets.spec_evaluation import Bm25Spec
 from tendril_assets.training.examples import build_examples, exchange_set
 from tendril_assets.training.fit import fit

@@ -15,7 +15,7 @@ import dagster as dg
 import tendril_assets.definitions
 from tendril_assets.assets import training_process
 from tendril_assets.assets.landing import landing_assets
-from tendril_assets.components.retrieval_collection import STAGES, collection_jobs
+from tendril_assets.components.retrieval_collection import collection_jobs, stages
 from tendril_assets.defs import collection_spec
 from tendril_assets.defs.tenders.sources import landing_tables
 from tendril_assets.evaluation import dense
@@ -57,10 +57,10 @@ def location() -> dg.Definitions:
     # Else the search of the file's bytes would not find what lies compressed in blocks that count as free.
     plain = {"force_compression": "uncompressed"}
     warehouse = Warehouse(database=str(settings.warehouse), snapshot=str(settings.snapshot), connection_config=plain)
-    stages = [landing_assets(chosen, landing_tables), *(stage(chosen) for stage in STAGES)]
+    built = [landing_assets(chosen, landing_tables), *stages(chosen)]
     return dg.Definitions(
-        assets=[asset for stage in stages for asset in stage.assets],
-        asset_checks=[check for stage in stages for check in stage.checks],
+        assets=[asset for stage in built for asset in stage.assets],
+        asset_checks=[check for stage in built for check in stage.checks],
         resources=tendril_assets.definitions.resources(settings) | {"warehouse": warehouse},
         jobs=list(collection_jobs(chosen)),
     )
