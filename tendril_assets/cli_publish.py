@@ -39,8 +39,8 @@ _SIGNS = {"new": "+", "changed": "~", "gone": "-", "same": "="}
 @click.option(
     "--gate",
     type=click.Choice(["auto", "manual"]),
-    help="Access after the conditions are accepted (auto), or after a person agrees too (manual). Default: auto for data, "
-    "none for models.",
+    help="Access after the conditions are accepted (auto), or after a person agrees too (manual). Default: auto for data whose "
+    "licence is to be accepted, none for other data and for models.",
 )
 @click.option("--delete-tags", is_flag=True, help="Take tags off that still hold removed passages.")
 @click.option("--delete-foreign", is_flag=True, help="Delete files in the repository that no release has.")

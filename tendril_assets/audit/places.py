@@ -35,8 +35,11 @@ _LANDED_FILES = ("test_", "run_", "calibration_", "summary_")
 _LANDED_TABLES = {table.name for table in LANDING}
 # Landing tables that name projects and documents, whatever becomes of these.
 LISTING = ("projects", "documents", "evidence", "delivered_passages")
-# Queries are worded from the catalog, wherever a copy of one stands.
-_CATALOG = "correct the catalog in the landing folder, and the next tendril run lands it anew"
+# Queries are worded from the catalog, or landed as questions, wherever a copy of one stands.
+_CATALOG = (
+    "correct the catalog in the landing folder, and the next tendril run lands it anew; where queries are questions, their "
+    "file, and one that a model wrote goes with its passage"
+)
 _CATALOG_TABLES = ("areas", "criteria", "area_summaries", "queries", "project_queries")
 
 
