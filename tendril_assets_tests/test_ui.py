@@ -102,12 +102,14 @@ def test_the_graph_is_described_with_counts_from_the_demo(ui: Dagster) -> None:
     nodes = {"/".join(n["assetKey"]["path"]): n for n in ui.query(ASSETS)["assetNodes"]}
     assert len(nodes) > 50
     for name, node in nodes.items():
-        assert node["groupName"].startswith("tenders_"), name
+        collection = name.partition("/")[0]
+        assert node["groupName"].startswith(f"{collection}_"), name
         assert node["kinds"], name
         assert node["description"], name
         assert node["owners"] == [{"team": "tendril"}], name
         assert node["pools"], name
-        assert node["assetMaterializations"], name
+        # Whether the demo of another collection was run on the same data folder is another test's business.
+        assert node["assetMaterializations"] or collection != "tenders", name
     entries = {
         e["label"]: e.get("intValue") for e in nodes["tenders/qrels"]["assetMaterializations"][0]["metadataEntries"]
     }

@@ -84,10 +84,12 @@ def require_present_parts(artifacts: Artifacts, spec: CollectionSpec) -> None:
     """Raises TendrilError for a hybrid or reranked ranking that was made of others than those of its parts that there are."""
     files = {system: artifacts.read_frame(spec.collection, f"run_{system}").head(1) for system in spec.systems}
     for system, first in files.items():
-        made = json.loads(first[_MADE_OF][0]) if _MADE_OF in first.columns and first.height else {}
+        if first.is_empty():
+            continue  # nothing was ranked, by its parts neither
+        made = json.loads(first[_MADE_OF][0]) if _MADE_OF in first.columns else {}
         present = {part: files[part][_HASH][0] for part in parts_of(spec, system) if _HASH in files[part].columns}
         stale = [part for part in parts_of(spec, system) if made.get(part) != present.get(part)]
-        if first.height and stale:
+        if stale:
             raise TendrilError(
                 f"{spec.collection}: {system} was made of another ranking than the present one of {', '.join(stale)}; "
                 f"materialise {spec.collection}/runs/{system} again, then {spec.collection}/retrieval_runs"
