@@ -4,7 +4,14 @@ import re
 
 import polars as pl
 
-from tendril_assets.release.register_pictures import composed_of, register_differences, register_name, register_scores
+from tendril_assets.release.register_pictures import (
+    composed_of,
+    question_fates,
+    register_differences,
+    register_name,
+    register_scores,
+    stages,
+)
 from tendril_assets.tables import TABLES
 
 SCORES = TABLES["register_scores"].frame(
@@ -43,8 +50,9 @@ def test_each_register_says_what_it_rests_on() -> None:
 
 def test_differences_name_both_sides() -> None:
     row = ("hybrid", "bm25", "live", "whole", "query", "ndcg@10", 0.224, 0.1, 0.3, 0.0002, 0.0004, 142, 0.0002)
-    picture = register_differences(TABLES["register_comparisons"].frame([row]), "ndcg@10", 0.95)
+    picture = register_differences(TABLES["register_comparisons"].frame([row]), SCORES, "ndcg@10", 0.95, "act")
     assert picture is not None
+    assert "Live: 142 queries of 12 acts" in words(picture.wide)
     assert "Hybrid − BM25" in words(picture.wide)
     assert "+0.224 [+0.100, +0.300], p < 0.001" in words(picture.wide).replace("&lt;", "<")
 
@@ -52,7 +60,36 @@ def test_differences_name_both_sides() -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     assert register_scores(SCORES.clear(), "ndcg@10", 0.95, "act") is None
     assert register_scores(SCORES, "mrr@10", 0.95, "act") is None
-    assert register_differences(TABLES["register_comparisons"].empty(), "ndcg@10", 0.95) is None
+    assert register_differences(TABLES["register_comparisons"].empty(), SCORES, "ndcg@10", 0.95, "act") is None
+    assert stages(TABLES["stage_acceptance"].empty(), 0.95) is None
+    assert question_fates(pl.DataFrame(schema=dict.fromkeys(("question_set", "model", "status"), pl.String))) is None
+
+
+def test_a_stage_stands_against_what_it_has_to_beat() -> None:
+    rows = [
+        ("mini_tuned", "tuned", "mini_base", "ndcg@10", 0.3, 0.2, 0.1, 0.02, 0.18, 0.01, 0.03, 6, 24, True, "raises"),
+        ("hybrid", "hybrid", "bm25", "ndcg@10", None, None, None, None, None, None, None, 0, 0, False, "not measured"),
+    ]
+    picture = stages(TABLES["stage_acceptance"].frame(rows), 0.95)
+    assert picture is not None
+    told = words(picture.wide)
+    assert "mini, fine-tuned − mini, base" in told
+    assert "+0.100 [+0.020, +0.180], p 0.010" in told
+    assert "Hybrid" not in told
+
+
+def test_fates_are_shares_of_the_passages_of_a_set() -> None:
+    fates = pl.DataFrame(
+        [("train", "maker/a", "accepted", 47), ("train", "maker/a", "verbatim", 53), ("dev", "maker/b", "accepted", 1)],
+        schema=["question_set", "model", "status", "questions"],
+        orient="row",
+    )
+    picture = question_fates(fates)
+    assert picture is not None
+    told = words(picture.wide).replace("\u00a0", " ")
+    assert "Train: 100 passages, asked of maker/a" in told
+    assert "47 % (47)" in told
+    assert told.index("Dev: 1 passage") < told.index("Train: 100 passages")
 
 
 def test_names() -> None:
