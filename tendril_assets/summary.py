@@ -64,20 +64,18 @@ def scores_table(scores: pl.DataFrame) -> Table:
 
 def show_results(settings: Settings, collection: str, console: Console) -> None:
     """Metric table with intervals, comparisons and paths; says what is missing where nothing was evaluated."""
-    from tendril_assets.assets.stale_models import stale_systems
-
     warehouse = _warehouse(settings)
     spec = collection_spec(collection, settings.profile)
     if spec.registers and warehouse.exists(collection, "register_scores"):
         show_registers(warehouse, spec, console)
+        _show_stale(warehouse, collection, console)
     elif warehouse.exists(collection, "system_scores"):
         scores = warehouse.load(collection, "system_scores").filter(pl.col("level") == "all")
         if scores.height:
             sure = certainty(spec.evaluation.confidence)
             console.print(f"{collection}: external test collection, macro mean over groups, {sure} interval")
             console.print(scores_table(scores))
-            for system, reason in stale_systems(warehouse, collection).items():
-                console.print(f"{system} is stale: {reason}", markup=False)
+            _show_stale(warehouse, collection, console)
         else:
             console.print("nothing was evaluated: the landing folder has no test collection")
         _show_comparisons(warehouse, collection, console)
@@ -91,6 +89,13 @@ def show_results(settings: Settings, collection: str, console: Console) -> None:
         if path.exists():
             console.print(f"{what}: {path}", markup=False)
     console.print("next: tendril ui (the asset graph in the browser), tendril status")
+
+
+def _show_stale(warehouse: Warehouse, collection: str, console: Console) -> None:
+    from tendril_assets.assets.stale_models import stale_systems
+
+    for system, reason in stale_systems(warehouse, collection).items():
+        console.print(f"{system} is stale: {reason}", markup=False)
 
 
 def show_after(settings: Settings, job: str, collection: str, console: Console) -> None:

@@ -42,6 +42,7 @@ from tendril_assets.evaluation.tables import ScoreTables, score_tables
 from tendril_assets.resources.artifacts import Artifacts
 from tendril_assets.resources.warehouse import Warehouse
 from tendril_assets.spec import CollectionSpec
+from tendril_assets.spec_evaluation import ALL
 from tendril_assets.tables import TABLES
 
 SCORES = ("query_scores", "group_scores", "system_scores", "comparisons", "catalog_scores", "catalog_comparisons")
@@ -170,10 +171,11 @@ def _metadata(
     *,
     by_register: bool,
 ) -> dict[str, dict[str, Any]]:
+    """``by_register``: nothing over all levels, nor over catalogs, is shown; register_scores has it with what it rests on."""
     rules = spec.evaluation
-    # Pictures over catalogs are for collections that have some; a register has its own beside.
-    by_catalog = {} if by_register else catalog_pictures(spec, tables.catalog_scores)
-    compared = {} if by_register else catalog_comparison_pictures(spec, tables.catalog_comparisons)
+    if by_register:
+        of_levels = {name: getattr(tables, name).filter(pl.col("level") != ALL) for name in SCORES}
+        tables = tables._replace(**of_levels)
     bootstrap = {"resamples": rules.resamples, "confidence": rules.confidence, "seed": spec.seed, **note}
     without = {"without_interval": tables.reasons} if tables.reasons else {}
     return {
@@ -197,12 +199,12 @@ def _metadata(
             **bootstrap,
         },
         "catalog_scores": {
-            **by_catalog,
+            **catalog_pictures(spec, tables.catalog_scores),
             "scores": _markdown(tables.catalog_scores.filter(pl.col("measure") == rules.measures[0]), "catalog"),
             **bootstrap,
         },
         "catalog_comparisons": {
-            **compared,
+            **catalog_comparison_pictures(spec, tables.catalog_comparisons),
             "correction": "Holm over the fine-tuned models, per baseline, catalog, measure and level; not over catalogs",
             **bootstrap,
         },

@@ -14,6 +14,7 @@ import polars as pl
 
 from tendril_assets.assets.asking import Replies, ask, data_version, keys_version, open_ledger
 from tendril_assets.assets.common import Stage, asset_key, counts, store, table_assets, table_check, work_asset
+from tendril_assets.assets.register_shown import question_pictures
 from tendril_assets.assets.routed_qrels import published_pairs
 from tendril_assets.errors import IncompleteJudgments
 from tendril_assets.evaluation.rerank import LEXICAL, KeptScores, load_reranker
@@ -176,6 +177,7 @@ def _questions(spec: CollectionSpec, generation: GenerationSpec) -> dg.AssetsDef
             "accepted": rows.filter(status=ACCEPTED).height,
             "by_set_and_outcome": dg.MetadataValue.md(_markdown(table)),
             **_acceptance(rows),
+            **question_pictures(rows),
             **told,
         }
         yield from store(context, warehouse, spec, {"generated_questions": rows}, {"generated_questions": metadata})

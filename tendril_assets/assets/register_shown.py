@@ -1,4 +1,5 @@
-"""What the pages of the register tables show: the headline with its composition, all figures, what was left out."""
+"""What the pages of the register tables show: the headline with its composition, all figures, what was left out; the
+pictures of generated questions and of the recipe's stages."""
 
 from collections.abc import Collection
 from typing import Any
@@ -94,3 +95,14 @@ def _all_comparisons(comparisons: pl.DataFrame, measure: str) -> str:
         for row in comparisons.filter(pl.col("measure") == measure).sort(keys).iter_rows(named=True)
     ]
     return markdown_table(header, rows, figures=False)
+
+
+def question_pictures(questions: pl.DataFrame) -> dict[str, Any]:
+    """What became of the questions of each set. ``questions``: table generated_questions."""
+    fates = questions.group_by("question_set", "model", "status").agg(questions=pl.len())
+    return picture_metadata([register_pictures.question_fates(fates)])
+
+
+def stage_pictures(spec: CollectionSpec, accepted: pl.DataFrame) -> dict[str, Any]:
+    """``accepted``: table stage_acceptance."""
+    return picture_metadata([register_pictures.stages(accepted, spec.evaluation.confidence)])

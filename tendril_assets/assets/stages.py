@@ -7,6 +7,7 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.rank_system import BM25
+from tendril_assets.assets.register_shown import stage_pictures
 from tendril_assets.assets.runs import INPUTS, read_inputs
 from tendril_assets.errors import TendrilError
 from tendril_assets.evaluation.acceptance import recipe_stages, stage_acceptance
@@ -39,6 +40,7 @@ def stages_assets(spec: CollectionSpec) -> Stage:
         for system, reason in found.filter(~pl.col("accepted")).select("system", "reason").iter_rows():
             context.log.warning(f"stage {system} is not accepted: {reason}")
         metadata = {
+            **stage_pictures(spec, found),
             "stages": dg.MetadataValue.md(markdown_table(list(_SHOWN), _rounded(found))),
             "accepted": found.filter("accepted")["system"].to_list(),
             "resamples": spec.evaluation.resamples,

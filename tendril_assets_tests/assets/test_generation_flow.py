@@ -173,6 +173,7 @@ def test_each_drawn_passage_is_asked_about_once_and_a_second_run_does_nothing(
     told = metadata(first[1], "generated_questions")
     assert (told["pairs_scored"], told["pairs_scored_before"], told["median_teacher_rank"]) == (36, 0, 1.0)
     assert told["accepted_share_train"] == 1.0
+    assert "What became of the generated questions" in told["picture"]
     again = metadata(run(spec(), given), "generated_questions")
     assert (again["pairs_scored"], again["pairs_scored_before"]) == (0, 36)
     assert stub.calls == 0

@@ -263,6 +263,41 @@ def test_a_hybrid_of_former_weights_gets_no_scores(made: Home, encoders: list[Pa
     assert named["reranked"] == f"{named['mini_tuned']} + lexical"
 
 
+def test_a_hybrid_of_a_former_bm25_gets_no_scores(made: Home) -> None:
+    """BM25 has no weights that could name it, so a hybrid has to know the very rankings it was made of."""
+    made.spec = spec_of(Path(made.spec.models["mini"].base), bm25={"b": 0.0})
+    made.write([(row[0], f"{row[1]} {'w31 ' * place}", *row[2:]) for place, row in enumerate(CORPUS)])
+    made.materialise("evaluation_inputs", *(f"runs/{system}" for system in SYSTEMS))
+    made.spec = spec_of(Path(made.spec.models["mini"].base), bm25={"b": 1.0})
+    made.materialise("runs/bm25")
+    with pytest.raises(TendrilError, match=r"hybrid was made of another ranking than the present one of bm25; mat"):
+        made.materialise("retrieval_runs", "ranked_systems")
+    made.materialise("runs/hybrid", "runs/reranked", "retrieval_runs", "ranked_systems")
+
+
+def test_no_page_shows_a_figure_over_all_registers_without_what_it_rests_on(
+    first: tuple[Home, dg.ExecuteInProcessResult],
+) -> None:
+    home, result = first
+    assert "all" in home.table("system_scores")["level"].to_list()
+    for name in ("system_scores", "catalog_scores"):
+        assert "| all |" not in told(result, name)["scores"]
+    assert "| live |" in told(result, "system_scores")["scores"]
+    assert "picture" in told(result, "system_scores")
+    assert "picture" not in told(result, "group_scores")
+
+
+def test_the_hardest_queries_have_their_wording_and_the_rank_of_their_answer(made: Home) -> None:
+    """No test collection was landed: wording and grades are the collection's own."""
+    landed = {name: TABLES[name].empty() for name in ("test_queries", "test_qrels")}
+    made.warehouse.replace("toy", landed, purpose="test")
+    worst = made.warehouse.frame("toy", sql.query("views/worst_queries")).filter(system="bm25")
+    rows = {query: (text, rank) for query, text, rank in worst.select("query_id", "text", "first_relevant_rank").rows()}
+    assert set(rows) == {"l1", "l2", "l3", "l4", "u1"}
+    assert rows["l1"] == ("w8", 2)
+    assert rows["u1"] == ("w17", 1)
+
+
 def test_what_is_made_of_stale_weights_is_stale(made: Home) -> None:
     """A removed passage was trained on: the fine-tuned model, the hybrid and the reranked system, not BM25."""
     weights = dict(made.table("ranked_systems").select("system", "weights").iter_rows())["mini_tuned"]

@@ -200,3 +200,15 @@ def test_two_pictures_with_one_range_put_the_same_step_in_the_same_place() -> No
     ring = float(re.search(r'<circle cx="([\d.]+)" cy="[\d.]+" r="5" class="ring"', upper)[1])
     guide = float(re.search(r'<line x1="([\d.]+)" [^>]*class="guide"', lower)[1])
     assert guide == ring
+
+
+def test_a_heading_that_is_too_long_stands_in_several_lines() -> None:
+    heading = "Live without 590-П_28062017: 1,142 queries of 112 acts, 73 % generated, 80 % of one act"
+    drawn = bars([Bar("first", 1, "1", heading=heading), Bar("second", 1, "1")], 340, "Bars")
+    lines = re.findall(r'class="t head"[^>]*>([^<]+)<', drawn)
+    assert " ".join(lines) == heading
+    assert len(lines) > 1
+    assert max(map(text_width, lines)) <= 340
+    tops = [float(y) for y in re.findall(r'y="([\d.]+)"[^>]*class="t head"', drawn)]
+    rows = [float(y) for y in re.findall(r'<rect[^>]* y="([\d.]+)"', drawn)]
+    assert min(rows) > max(tops)

@@ -103,6 +103,17 @@ def test_more_models_than_colours_are_drawn_together() -> None:
     assert widths[-1] / widths[0] == pytest.approx((1 / 6 + 1 / 7 + 1 / 8), abs=0.01)
 
 
+def test_who_graded_alone_is_not_compared_with_himself() -> None:
+    """Where no two people graded a pair, agreement among people is none, and the curated grades are that person's."""
+    frame = toy.tables()["judge_agreement"]
+    alone = frame.with_columns(value=pl.when(pl.col("raters") != "annotators").then("value"))
+    picture = pictures.judge_agreement(alone, 0.95)
+    assert "annotators" not in " ".join(texts(picture)).lower()
+    assert "annotators" not in picture.caption
+    assert set(pictures.measured_agreement(alone)["raters"]) == {"judge_vs_curated"}
+    assert set(pictures.measured_agreement(frame)["raters"]) == set(frame.filter("in_use")["raters"])
+
+
 def test_agreement_stands_in_blocks_of_raters_scale_and_statistic() -> None:
     found = texts(pictures.judge_agreement(toy.tables()["judge_agreement"], 0.95))
     heads = [t for t in found if ":" in t]
