@@ -42,11 +42,9 @@ def test_stale_figures_are_told_beside_the_measures_of_any_collection(tmp_path: 
     settings = Settings.from_env({"TENDRIL_HOME": str(tmp_path)})
     frames = {name: table.empty() for name, table in TABLES.items()}
     since = datetime(2026, 5, 1)
-    scored = {
-        **{"system": "mini_tuned", "level": "all", "measure": "ndcg@10", "value": 0.5, "groups": 3, "queries": 30},
-        **{"weights": "w1", "test_hash": "h", "excluded": 0, "excluded_groups": 0},
-        **{"part": "whole", "unit": "query", "n": 30, "generated": 0.0, "dominant": "g1", "dominant_share": 0.4},
-    }
+    scored = {"system": "mini_tuned", "level": "all", "measure": "ndcg@10", "value": 0.5, "groups": 3, "queries": 30}
+    scored |= {"weights": "w1", "test_hash": "h", "excluded": 0, "excluded_groups": 0}
+    scored |= {"part": "whole", "unit": "query", "n": 30, "generated": 0.0, "dominant": "g1", "dominant_share": 0.4}
     for name in ("system_scores", "register_scores"):
         columns = TABLES[name].schema
         row = {column: scored.get(column) for column in columns}
