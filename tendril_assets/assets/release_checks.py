@@ -29,11 +29,15 @@ from tendril_assets.spec import CollectionSpec
 MakeStage = Callable[[CollectionSpec], Stage]
 
 
+def query_stages(spec: CollectionSpec) -> tuple[MakeStage, ...]:
+    """The stages by which queries come about, up to what is judged: registers with a pool, or catalogs."""
+    return (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
+
+
 def checked_stages(spec: CollectionSpec) -> tuple[MakeStage, ...]:
     """Every stage between landing and release. Models are none: data is released whether or not a model is."""
-    queries = (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
     after = (judging_assets, calibration_assets, qrels_assets, splits_assets, examples_assets)
-    return (corpus_assets, erasure_assets, *queries, *after)
+    return (corpus_assets, erasure_assets, *query_stages(spec), *after)
 
 
 def blocking_checks(spec: CollectionSpec, stages: Iterable[MakeStage] | None = None) -> list[dg.AssetChecksDefinition]:

@@ -15,14 +15,11 @@ from tendril_assets.assets.drift import drift_assets, drift_job
 from tendril_assets.assets.erasure import erasure_assets
 from tendril_assets.assets.evaluation import evaluation_assets
 from tendril_assets.assets.examples import examples_assets
-from tendril_assets.assets.generation import generation_assets
 from tendril_assets.assets.judging import judging_assets
 from tendril_assets.assets.landing import landing_assets
-from tendril_assets.assets.pool import pool_assets
 from tendril_assets.assets.qrels import qrels_assets
-from tendril_assets.assets.queries import queries_assets
-from tendril_assets.assets.registers import register_assets
 from tendril_assets.assets.release import release_assets
+from tendril_assets.assets.release_checks import query_stages
 from tendril_assets.assets.simap import PUBLICATIONS, simap_assets
 from tendril_assets.assets.splits import splits_assets
 from tendril_assets.assets.stages import stages_assets
@@ -46,9 +43,8 @@ AFTER_QUERIES = (
 
 def stages(spec: CollectionSpec) -> list[Stage]:
     """Every stage after landing, in the order of the work; how queries come about is the specification's."""
-    queries = (generation_assets, register_assets, pool_assets) if spec.registers else (queries_assets,)
     accepted = (stages_assets,) if spec.evaluation.test == "held_out" else ()
-    return [stage(spec) for stage in (*BEFORE_QUERIES, *queries, *AFTER_QUERIES, *accepted)]
+    return [stage(spec) for stage in (*BEFORE_QUERIES, *query_stages(spec), *AFTER_QUERIES, *accepted)]
 
 
 class RetrievalCollection(dg.Component):

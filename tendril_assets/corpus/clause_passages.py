@@ -12,8 +12,6 @@ from tendril_assets.corpus.content_check import content_check
 from tendril_assets.corpus.identifiers import Identifiers
 from tendril_assets.corpus.passages import passage_rows
 
-DocumentText = tuple[str, Sequence[int], Sequence[int]]
-
 
 class ClauseRows(NamedTuple):
     """Rows of ``passages`` and of ``passage_clauses``, one each per chunk."""

@@ -4,14 +4,13 @@ The sample is stratified, for relevant pairs are rare and kappa over nearly all 
 one is known, else by the best rank a system gave the pair. Nobody who grades sees either.
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import polars as pl
 
 from tendril_assets.corpus.identifiers import keyed_orders
 
 Strata = Literal["grade", "rank"]
-STRATA: tuple[Strata, ...] = get_args(Strata)
 PAIR = ["query_id", "passage_id"]
 # The last rank of each band; relevant pairs thin out fast below the first few.
 _BANDS = (1, 3, 10)
