@@ -7,7 +7,8 @@ import polars as pl
 
 from tendril_assets.assets.common import Stage, store, table_assets, table_check
 from tendril_assets.assets.rank_system import BM25, rank_system_once
-from tendril_assets.evaluation.ranking import RUN_SCHEMA, Scope
+from tendril_assets.evaluation.collection import whole_scope
+from tendril_assets.evaluation.ranking import RUN_SCHEMA
 from tendril_assets.judging.pool import pool_sizes, pool_table, pooled_queries
 from tendril_assets.qrels.published import removed_pairs
 from tendril_assets.release.wording import markdown_table
@@ -44,7 +45,7 @@ def pool_assets(spec: CollectionSpec) -> Stage:
                 warehouse.load(collection, "manual_queries", ["query_id"]),
             )
             removed = removed_pairs(warehouse.load(collection, "removals", ["kind", "id"]).iter_rows())
-        scopes = _scopes(corpus, asked)
+        scopes = whole_scope(corpus, asked.with_columns(group_id=pl.lit(NO_GROUP)))
         runs = {}
         for system in rules.systems:
             run, facts = pl.DataFrame(schema=RUN_SCHEMA), {}
@@ -81,11 +82,3 @@ def pool_assets(spec: CollectionSpec) -> Stage:
         )
 
     return Stage([make_pool], [pool_is_blind_and_whole])
-
-
-def _scopes(corpus: pl.DataFrame, asked: pl.DataFrame) -> list[Scope]:
-    """The whole corpus against every pooled query, in the order that rankings want; nothing where one is empty."""
-    if corpus.is_empty() or asked.is_empty():
-        return []
-    passages = corpus.select("passage_id", "text").sort("passage_id", descending=True)
-    return [Scope(passages, asked.select("query_id", pl.lit(NO_GROUP).alias("group_id"), "text").sort("query_id"))]
